@@ -1,0 +1,167 @@
+"""The demo: four queries over a week of trades, in process and on Spark, compared row by row.
+
+python demo/run.py [--out demo-out]
+
+Exits with 1 where the two hosts do not agree.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from rich.console import Console
+from rich.table import Table
+
+import motif
+from make_trades import write_trades
+from motif.report import write_report
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+QUERIES = Path(__file__).resolve().parent / "queries"
+SHOWN = 5
+console = Console()
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What one query gave on both hosts."""
+
+    name: str
+    text: str
+    rows: int
+    local: pa.Table
+    local_seconds: float
+    spark_seconds: float
+    difference: str | None
+
+
+def main() -> int:
+    """Run everything; the exit status."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--out", type=Path, default=Path("demo-out"))
+    out = parser.parse_args().out
+    trades = out / "trades.parquet"
+    if not trades.exists():
+        with step(f"making {trades}"):
+            write_trades(trades)
+    with step("starting Spark"):
+        spark = spark_session(out)
+    try:
+        spark.read.parquet(str(trades.resolve())).createOrReplaceTempView("trades")
+        outcomes = [run_query(path, trades, spark) for path in sorted(QUERIES.glob("*.sql"))]
+    finally:
+        spark.stop()
+    show_summary(outcomes)
+    show_matches(outcomes[1])
+    show_report(out / "report.html", outcomes[1].text, trades)
+    differing = [outcome for outcome in outcomes if outcome.difference]
+    for outcome in differing:
+        console.print(f"[bold red]{outcome.name}: THE HOSTS DISAGREE[/]: {outcome.difference}", highlight=False)
+    return 1 if differing else 0
+
+
+@contextlib.contextmanager
+def step(what: str) -> Iterator[None]:
+    """Show that something is going on, and how long it took."""
+    begin = time.perf_counter()
+    with console.status(f"{what} ..."):
+        yield
+    console.print(f"{what}: {time.perf_counter() - begin:.1f} s", highlight=False)
+
+
+def spark_session(out: Path) -> SparkSession:
+    """A quiet Spark in this process, on all cores."""
+    from pyspark.sql import SparkSession
+
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    spark = (
+        SparkSession.builder.master("local[*]")
+        .appName("motif demo")
+        .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
+        .config("spark.driver.host", "127.0.0.1")
+        .config("spark.driver.memory", "2g")
+        .config("spark.sql.session.timeZone", "UTC")
+        .config("spark.sql.shuffle.partitions", str(os.cpu_count() or 2))
+        .config("spark.sql.warehouse.dir", str((out / "spark-warehouse").resolve()))
+        .getOrCreate()
+    )
+    spark.sparkContext.setLogLevel("ERROR")
+    return spark
+
+
+def run_query(path: Path, trades: Path, spark: SparkSession) -> Outcome:
+    """One query on both hosts."""
+    name, text = path.stem.upper(), path.read_text(encoding="utf-8")
+    with step(f"{name} in process"):
+        begin = time.perf_counter()
+        local = motif.sql(text, tables={"trades": trades})
+        local_seconds = time.perf_counter() - begin
+    with step(f"{name} on Spark"):
+        begin = time.perf_counter()
+        distributed = motif.sql(text, spark=spark).toArrow()
+        spark_seconds = time.perf_counter() - begin
+    rows = pq.read_metadata(trades).num_rows
+    return Outcome(name, text, rows, local, local_seconds, spark_seconds, difference(local, distributed))
+
+
+def difference(left: pa.Table, right: pa.Table) -> str | None:
+    """What tells two results apart as multisets of rows; None where nothing does."""
+    if left.column_names != right.column_names:
+        return f"columns {left.column_names} in process, {right.column_names} on Spark"
+    if left.num_rows != right.num_rows:
+        return f"{left.num_rows:,} rows in process, {right.num_rows:,} on Spark"
+    order = [(name, "ascending") for name in left.column_names]
+    left = left.sort_by(order).combine_chunks()
+    right = right.cast(left.schema).sort_by(order).combine_chunks()
+    if left.equals(right):
+        return None
+    for one, other in zip(left.to_pylist(), right.to_pylist(), strict=True):
+        if one != other:
+            return f"first differing row: {one} in process, {other} on Spark"
+    return None
+
+
+def show_summary(outcomes: list[Outcome]) -> None:
+    """One line per query."""
+    table = Table("query", "rows", "matches", "in process", "on Spark", "agree", title="A week of trades")
+    for column in table.columns[1:5]:
+        column.justify = "right"
+    for o in outcomes:
+        agree = "[bold red]NO[/]" if o.difference else "[green]yes[/]"
+        found = f"{o.local.num_rows:,}"
+        table.add_row(o.name, f"{o.rows:,}", found, f"{o.local_seconds:.2f} s", f"{o.spark_seconds:.2f} s", agree)
+    console.print(table)
+
+
+def show_matches(outcome: Outcome) -> None:
+    """The longest matches of one query."""
+    longest = outcome.local.sort_by([("length", "descending"), ("start_ts", "ascending")]).slice(0, SHOWN)
+    table = Table(*longest.column_names, title=f"The longest matches of {outcome.name}")
+    for row in longest.to_pylist():
+        table.add_row(*(str(value) for value in row.values()))
+    console.print(table)
+
+
+def show_report(path: Path, query: str, trades: Path) -> None:
+    """The report on one query, to be opened in a browser."""
+    with step("writing the report"):
+        write_report(path, query, {"trades": trades})
+    console.print(f"report: {path}", highlight=False, soft_wrap=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,318 @@
+"""One run of the matching loop over sorted rows: masks, environment, and the loop itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from motif.engine.arrays import Array, Codebook, Lanes, changes, flat, plain_type, to_lanes
+from motif.engine.vector import Vectors
+from motif.errors import LimitExceeded, MotifError, QueryDataError
+from motif.ir.query import MatchMode, SkipTo
+from motif.kernels import search
+from motif.kernels.build import reach_loop, search_loop
+from motif.limits import LIMITS
+from motif.plan import automaton as a
+from motif.plan.program import Program
+from motif.plan.scalar import Const, Fold, LabelAt, Lane, Read, as_int, lane, scalars
+
+COMPILE_FROM_ROWS = 200_000
+"""Below this the loop runs as plain Python: compiling takes longer than it saves."""
+MOST_LABELS = 4_000_000
+_SKIPS = {
+    SkipTo.PAST_LAST: search.SKIP_PAST_LAST,
+    SkipTo.NEXT: search.SKIP_NEXT,
+    SkipTo.FIRST: search.SKIP_FIRST,
+    SkipTo.LAST: search.SKIP_LAST,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Resume:
+    """Where the search goes on in the first partition of a run."""
+
+    start: int = 0
+    number: int = 0
+    dropped: int = 0
+    """Rows of that partition that are no longer there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Matches:
+    """Matches in the order found; `offsets` delimit each one's labels (states of the automaton)."""
+
+    start: Array
+    end: Array
+    number: Array
+    segment: Array
+    labels: Array
+    offsets: Array
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+
+class Rows:
+    """The sorted rows of one run with their partitions; columns are converted when first asked for."""
+
+    def __init__(self, program: Program, table: pa.Table) -> None:
+        self.program = program
+        self.arrays = [flat(column) for column in table.columns]
+        self.count = table.num_rows
+        self._lanes: dict[int, Lanes] = {}
+
+    @cached_property
+    def bounds(self) -> Array:
+        """Offsets of the partitions, and the number of rows."""
+        if self.count == 0:
+            return np.zeros(1, np.int64)
+        differs = np.zeros(self.count - 1, bool)
+        for key in self.program.keys:
+            differs |= changes(self.arrays[key])
+        return np.concatenate(([0], np.flatnonzero(differs) + 1, [self.count])).astype(np.int64)
+
+    def lanes(self, column: int) -> Lanes:
+        """A column for the kernels."""
+        if column not in self._lanes:
+            array, kind = self.arrays[column], self.program.types[column]
+            coded = lane(kind) is Lane.CODE
+            self._lanes[column] = self.books[plain_type(array.type)].lanes(array) if coded else to_lanes(array, kind)
+        return self._lanes[column]
+
+    def code(self, value: object) -> int:
+        """A constant among the codes of its type."""
+        return next(book.constants[value] for book in self.books.values() if value in book.constants)
+
+    @cached_property
+    def books(self) -> dict[pa.DataType, Codebook]:
+        """Codes of everything that conditions compare by code, one book per type."""
+        program = self.program
+        nodes = [n for parts in (*program.neighbours, *program.dependent) for part in parts for n in scalars(part)]
+        columns = {n.column for n in nodes if isinstance(n, Read | Fold) and n.column is not None}
+        coded = [self.arrays[c] for c in sorted(columns) if lane(program.types[c]) is Lane.CODE]
+        constants: list[object] = list(program.variables)
+        for node in nodes:
+            constant = node.absent if isinstance(node, Read) else node
+            if isinstance(constant, Const) and lane(constant.type) is Lane.CODE and constant.value is not None:
+                constants.append(constant.value)
+        kinds = {pa.large_string(): str, pa.large_binary(): bytes}
+        return {
+            kind: Codebook.over(
+                kind,
+                [array for array in coded if plain_type(array.type) == kind],
+                [value for value in constants if isinstance(value, kinds.get(kind, Decimal | int))],
+            )
+            for kind in (pa.large_string(), *(plain_type(array.type) for array in coded))
+        }
+
+
+class Run:
+    """The matching loop over `rows`; iterate over `matches` until it ends, then read `resume`."""
+
+    def __init__(self, rows: Rows, resume: Resume, *, is_open: bool, compiled: bool) -> None:
+        self.rows = rows
+        self.program = rows.program
+        self.resume = resume
+        self.is_open = is_open
+        self.compiled = compiled
+        self.segment = 0
+
+    def matches(self) -> Iterator[Matches]:
+        """Matches in chunks of bounded size."""
+        if self.rows.count == 0:
+            return
+        try:
+            yield from self._matches()
+        except OverflowError:
+            raise QueryDataError(
+                "integer overflow in a condition across rows",
+                hint="CAST the columns to DOUBLE, or to a narrower DECIMAL",
+            ) from None
+
+    def _matches(self) -> Iterator[Matches]:
+        loop = search_loop(self.program.markers, compiled=self.compiled)
+        fixed = self._fixed_arguments()
+        state = self._ints([0, self.resume.start, self.resume.number, 0, 0])
+        room = min(self.rows.count + 16, MOST_LABELS)
+        status = search.FULL
+        while status == search.FULL:
+            spaces = [self._zeros(min(room, self.rows.count + 1)) for _ in range(4)]
+            labels = self._zeros(room, np.int32)
+            stacks = [self._zeros(256) for _ in range(3)]
+            status = loop(*fixed[:12], state, fixed[12], *stacks, *spaces, labels, fixed[13])
+            found, written = int(state[search.FOUND]), int(state[search.WRITTEN])
+            if status > search.UNDECIDED:
+                raise self._failure(status, int(state[search.START]))
+            if found:
+                yield _chunk(spaces, labels, found, written)
+            else:
+                room *= 2
+        self.segment = int(state[search.SEGMENT])
+        self.resume = Resume(int(state[search.START]), int(state[search.NUMBER]), self.resume.dropped)
+
+    # -- arguments of the loop, as lists or as arrays
+
+    def _ints(self, values: Any) -> Any:
+        return np.asarray(values, np.int64) if self.compiled else [int(v) for v in values]
+
+    def _zeros(self, size: int, dtype: Any = np.int64) -> Any:
+        return np.zeros(size, dtype) if self.compiled else [0] * size
+
+    def _column(self, values: Array) -> Any:
+        return np.ascontiguousarray(values) if self.compiled else values.tolist()
+
+    def _bytes(self, values: Array) -> Any:
+        flags = np.ascontiguousarray(values, np.uint8)
+        return flags.reshape(-1) if self.compiled else flags.tobytes()
+
+    def _fixed_arguments(self) -> list[Any]:
+        program, machine, rows = self.program, self.program.automaton, self.rows
+        masks = self._masks()
+        slots, used = self._slots()
+        settings = [
+            rows.count,
+            used,
+            self.is_open,
+            program.lookahead,
+            program.within is not None,
+            _SKIPS[program.query.skip.to],
+            program.query.match_mode is MatchMode.INCREMENTAL,
+            LIMITS.match_steps,
+            self.resume.dropped,
+        ]
+        size = used * (rows.count + len(rows.bounds) + 1) + 1
+        return [
+            self._ints(rows.bounds),
+            *(self._ints(part) for part in (machine.op, machine.var, machine.preferred, machine.other, slots)),
+            self._bytes(np.array(program.fleeting)),
+            self._bytes(self._members(program.query.members(program.query.skip.var))),
+            self._bytes(masks),
+            self._bytes(self._startable(masks)),
+            self._limits(),
+            self._ints(settings),
+            np.zeros(size, np.uint8) if self.compiled else bytearray(size),
+            self._environment(),
+        ]
+
+    def _slots(self) -> tuple[tuple[int, ...], int]:
+        """Remembered SPLITs; none where that would take too much memory (the step limit guards instead)."""
+        used = max(self.program.slots, default=-1) + 1
+        if used * (self.rows.count + len(self.rows.bounds)) > LIMITS.memo_bytes:
+            return (-1,) * len(self.program.slots), 0
+        return self.program.slots, used
+
+    def _members(self, names: tuple[str, ...]) -> Array:
+        """Per state: takes a row for one of these variables."""
+        machine = self.program.automaton
+        wanted = {self.program.variables.index(name) for name in names}
+        return np.array([op == a.SYMBOL and var in wanted for op, var in zip(machine.op, machine.var, strict=True)])
+
+    def _masks(self) -> Array:
+        """Per variable and row: the parts of its condition that do not depend on the match."""
+        program, rows = self.program, self.rows
+        vectors = Vectors(rows.bounds, rows.lanes, rows.code)
+        masks = np.ones((len(program.variables), rows.count), np.uint8)
+        for number, (column, parts) in enumerate(zip(program.row_columns, program.neighbours, strict=True)):
+            if column is not None:
+                masks[number] = _truth(rows.arrays[column])
+            for part in parts:
+                masks[number] &= vectors.true(part)
+        return masks
+
+    def _startable(self, masks: Array) -> Array:
+        """1 where a match may start: some variable that can come first allows the row."""
+        machine = self.program.automaton
+        first, pending, seen = set(), [0], set()
+        while pending:
+            state = pending.pop()
+            if state in seen:
+                continue
+            seen.add(state)
+            if machine.op[state] == a.MATCH:
+                return np.ones(self.rows.count, np.uint8)
+            if machine.op[state] == a.SYMBOL:
+                first.add(machine.var[state])
+            else:
+                pending.extend(machine.successors(state))
+        return np.bitwise_or.reduce([masks[var] for var in sorted(first)])  # type: ignore[no-any-return]
+
+    def _limits(self) -> Any:
+        """First row out of reach of WITHIN, per start row; rows are sorted by that column."""
+        within = self.program.within
+        if within is None:
+            return self._ints([])
+        lanes = self.rows.lanes(within.column)
+        limits = self._zeros(self.rows.count)
+        arguments = (self._ints(self.rows.bounds), self._column(lanes.values), self._bytes(lanes.nulls))
+        reach_loop(compiled=self.compiled)(*arguments, within.bound, limits)
+        return limits
+
+    def _environment(self) -> tuple[Any, ...]:
+        program, environment = self.program, self.program.environment
+        if not program.markers:
+            return ()
+        longest = int(np.diff(self.rows.bounds).max(initial=0)) + 1
+        arrays: list[Any] = [
+            self._ints([self._int_constant(node) for node in environment.ints] or [0]),
+            np.array(environment.floats or [0.0]) if self.compiled else list(environment.floats),
+            self._ints(self._label_codes()),
+        ]
+        arrays += [self._bytes(self._members(members)) for members in environment.sets]
+        arrays += [self._zeros(longest) for _ in environment.sets]
+        for fold in environment.folds:
+            is_float = lane(fold.type) is Lane.FLOAT
+            arrays.append(self._zeros(longest + 1, np.float64 if is_float else np.int64))
+            arrays.append(self._zeros(longest + 1))
+        for column in environment.columns:
+            lanes = self.rows.lanes(column)
+            arrays += [self._column(lanes.values), self._bytes(lanes.nulls)]
+        return tuple(arrays)
+
+    def _int_constant(self, node: Const) -> int:
+        return self.rows.code(node.value) if lane(node.type) is Lane.CODE else as_int(node.value, node.type)
+
+    def _label_codes(self) -> list[int]:
+        program = self.program
+        if not any(isinstance(n, LabelAt) for parts in program.dependent for p in parts for n in scalars(p)):
+            return [0]
+        return [self.rows.code(program.variables[var]) for var in program.automaton.var]
+
+    def _failure(self, status: int, row: int) -> MotifError:
+        query = self.program.query
+        if status == search.TOO_MANY_STEPS:
+            return LimitExceeded(
+                f"the search from one row took more than {LIMITS.match_steps} steps (limit match_steps)",
+                source=query.source,
+                span=query.pattern.span,
+                hint="its conditions depend on the match, so dead ends cannot be remembered; "
+                "use fewer nested repetitions, add WITHIN, or compare with PREV instead of other variables",
+            )
+        problem = (
+            "would start the next search at the same row and never end"
+            if status == search.SKIP_LOOPS
+            else "found no row of that variable in the match"
+        )
+        return QueryDataError(
+            f"AFTER MATCH SKIP {query.skip.to} {query.skip.var} {problem} (a match starts at row {row + 1} of this batch)",
+            source=query.source,
+            span=query.skip.span,
+            hint="skip to a variable that every match has after its first row, or use TO NEXT ROW",
+        )
+
+
+def _truth(array: pa.Array) -> Array:
+    return array.fill_null(False).to_numpy(zero_copy_only=False).astype(np.uint8)  # type: ignore[no-any-return]
+
+
+def _chunk(spaces: list[Any], labels: Any, found: int, written: int) -> Matches:
+    start, end, number, segment = (np.asarray(space[:found], np.int64) for space in spaces)
+    offsets = np.concatenate(([0], np.cumsum(end - start)))
+    return Matches(start, end, number, segment, np.asarray(labels[:written], np.int32), offsets)
+
+

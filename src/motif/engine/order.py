@@ -1,0 +1,164 @@
+"""The total order of rows: partition, ORDER BY, then the columns that break ties.
+
+Used where the host hands rows over unsorted, because sorting numbers here is cheaper than letting it sort rows.
+`Layout` says what crosses and how it is ordered; NULLs come last unless asked for first, NaN after all numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from motif.engine.arrays import Array, Lanes, flat, null_flags, plain_type, to_lanes
+from motif.ir.expr import Column, Expr
+from motif.ir.types import Kind, Type
+from motif.plan.program import Program
+from motif.plan.scalar import Lane, lane
+
+
+@dataclass(frozen=True, slots=True)
+class SortColumn:
+    """A column of the layout to sort by."""
+
+    column: int
+    type: Type
+    descending: bool = False
+    nulls_first: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The columns that cross: first those of the program, then those only the sort reads."""
+
+    exprs: tuple[Expr, ...]
+    width: int
+    """How many of them the program reads."""
+    keys: tuple[int, ...]
+    order: tuple[SortColumn, ...]
+    ties: tuple[SortColumn, ...]
+
+
+def layout(program: Program, types: Sequence[Type]) -> Layout:
+    """What must cross for `program`; `types` are those of `sort_exprs(program)`."""
+    exprs = crossing(program)
+    order = tuple(
+        SortColumn(exprs.index(item.expr), types[exprs.index(item.expr)], item.descending, item.nulls_first)
+        for item in program.order
+    )
+    ties = tuple(
+        SortColumn(exprs.index(Column(name)), types[exprs.index(Column(name))])
+        for name in program.ties
+        if types[exprs.index(Column(name))].kind is not Kind.OTHER
+    )
+    return Layout(tuple(exprs), len(program.columns), program.keys, order, ties)
+
+
+def crossing(program: Program) -> list[Expr]:
+    """Row expressions that cross when rows are sorted on this side."""
+    wanted = [*program.columns, *(item.expr for item in program.order), *(Column(name) for name in program.ties)]
+    return list(dict.fromkeys(wanted))
+
+
+def arrange(rows: pa.Table, plan: Layout) -> pa.Table:
+    """The rows in order, with only the columns the program reads."""
+    kept = rows.select(range(plan.width))
+    if rows.num_rows < 2:
+        return kept
+    group = _groups([flat(rows.column(key)) for key in plan.keys], rows.num_rows)
+    order = [key for item in plan.order for key in _sort_keys(flat(rows.column(item.column)), item)]
+    sequence = _sequence(group, order)
+    sequence = _break_ties(rows, plan, sequence, [group, *order])
+    return kept.take(pa.array(sequence))
+
+
+def _groups(keys: list[pa.Array], count: int) -> Array:
+    """A number per partition."""
+    group = np.zeros(count, np.int64)
+    for key in keys:
+        if pa.types.is_floating(key.type):
+            key = pc.add(key, pa.scalar(0.0, key.type))  # -0.0 and 0.0 are one partition
+        if pa.types.is_nested(key.type):
+            key = pa.array([repr(value) for value in key.to_pylist()])
+        encoded = key.cast(plain_type(key.type)).dictionary_encode(null_encoding="encode")
+        codes = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+        group = group * (len(encoded.dictionary) + 1) + codes
+        if len(keys) > 1:
+            group = np.unique(group, return_inverse=True)[1].astype(np.int64)
+    return group
+
+
+def _sort_keys(array: pa.Array, item: SortColumn) -> list[Array]:
+    """Integers that sort as the column should: flags for NULL if there are any, then values."""
+    lanes = _ordinals(array, item.type)
+    values = ~lanes.values if item.descending else lanes.values
+    if not lanes.nulls.any():
+        return [values]
+    nulls = lanes.nulls.astype(np.int64)
+    return [1 - nulls if item.nulls_first else nulls, np.where(lanes.nulls == 1, 0, values)]
+
+
+def _ordinals(array: pa.Array, kind: Type) -> Lanes:
+    match lane(kind):
+        case Lane.INT:
+            return to_lanes(array, kind)
+        case Lane.FLOAT:
+            lanes = to_lanes(array, kind)
+            return Lanes(_float_order(lanes.values), lanes.nulls)
+        case Lane.CODE:
+            values = array.cast(plain_type(array.type))
+            encoded = values.dictionary_encode()
+            nulls = null_flags(array)
+            order = pc.sort_indices(encoded.dictionary).to_numpy()
+            ranks = np.empty(len(order), np.int64)
+            ranks[order] = np.arange(len(order))
+            indices = encoded.indices.fill_null(0).to_numpy(zero_copy_only=False)
+            return Lanes(ranks[indices] if len(ranks) else np.zeros(len(array), np.int64), nulls)
+
+
+def _float_order(values: Array) -> Array:
+    """Floats as integers in the same order; every NaN is the greatest."""
+    clean = np.where(np.isnan(values), np.nan, values) + 0.0
+    bits = clean.view(np.int64)
+    ordered = np.where(bits < 0, bits ^ np.int64(0x7FFFFFFFFFFFFFFF), bits)
+    return np.where(np.isnan(values), np.iinfo(np.int64).max, ordered)
+
+
+def _sequence(group: Array, order: list[Array]) -> Array:
+    """Row numbers sorted by partition and order; ties in any order."""
+    packed = _packed(group, order[0]) if len(order) == 1 else (group if not order else None)
+    if packed is not None:
+        return np.argsort(packed)
+    return np.lexsort((*reversed(order), group))
+
+
+def _packed(group: Array, values: Array) -> Array | None:
+    """Both in one integer, which sorts several times faster; None where they do not fit."""
+    low, high = int(values.min()), int(values.max())
+    width = high - low + 1
+    if width * (int(group.max()) + 1) >= 2**63:
+        return None
+    return group * width + (values - low)
+
+
+def _break_ties(rows: pa.Table, plan: Layout, sequence: Array, keys: list[Array]) -> Array:
+    """Order runs of rows that are equal so far by the columns the query reads."""
+    equal = np.ones(len(sequence) - 1, bool)
+    for key in keys:
+        sorted_key = key[sequence]
+        equal &= sorted_key[1:] == sorted_key[:-1]
+    if not plan.ties or not equal.any():
+        return sequence
+    tied = np.flatnonzero(np.concatenate(([False], equal)) | np.concatenate((equal, [False])))
+    run = np.cumsum(np.concatenate(([True], ~equal)))[tied]
+    members = sequence[tied]
+    breakers: list[Array] = []
+    for item in plan.ties:
+        column = flat(rows.column(item.column)).take(pa.array(members))
+        breakers += _sort_keys(column, item)
+    sequence = sequence.copy()
+    sequence[tied] = members[np.lexsort((*reversed(breakers), run))]
+    return sequence

@@ -1,0 +1,128 @@
+"""Where, what, and what to do: every message a user of Motif can get.
+
+`Span` marks a piece of query text, the error classes form one small tree, and `render` draws the
+line with a caret. CLI, notebook and Spark print the same text, because it is the message itself.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Half-open range of character offsets in the query text."""
+
+    start: int
+    end: int
+
+    def to(self, other: Span) -> Span:
+        """The range from here to the end of `other`."""
+        return Span(self.start, max(self.end, other.end))
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One mistake in a query: what `check` returns and what an error is made from."""
+
+    message: str
+    span: Span | None = None
+    hint: str | None = None
+    line: int | None = None
+    column: int | None = None
+    text: str = ""
+
+    def __str__(self) -> str:
+        return self.text or self.message
+
+
+def locate(source: str, offset: int) -> tuple[int, int]:
+    """Line and column (both from 1) of an offset."""
+    offset = min(offset, len(source))
+    before = source[:offset]
+    return before.count("\n") + 1, offset - (before.rfind("\n") + 1) + 1
+
+
+def render(message: str, source: str, span: Span, hint: str | None) -> str:
+    """Message, source line, carets under the span, and the hint."""
+    line, column = locate(source, span.start)
+    source_line = source.splitlines()[line - 1] if line <= len(source.splitlines()) else ""
+    shown, shift = _clip(source_line, column)
+    width = max(1, min(span.end - span.start, len(shown) - (column - shift) + 1))
+    number = str(line)
+    gutter = " " * len(number)
+    parts = [
+        f"{message} (line {line}, column {column})",
+        f"  {gutter} |",
+        f"  {number} | {shown}",
+        f"  {gutter} | {' ' * (column - shift - 1)}{'^' * width}",
+    ]
+    if hint:
+        parts.append(f"  hint: {hint}")
+    return "\n".join(parts)
+
+
+def _clip(line: str, column: int, width: int = 100) -> tuple[str, int]:
+    """Cut a long line around the column; tabs become single blanks so that carets line up."""
+    clean = "".join(" " if ord(c) < 32 or ord(c) == 127 else c for c in line)
+    if len(clean) <= width:
+        return clean, 0
+    start = max(0, column - width // 2)
+    return clean[start : start + width], start
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str | None:
+    """A hint that names the nearest known names, or lists them where none is near."""
+    names = list(dict.fromkeys(known))
+    folded = {n.casefold(): n for n in names}
+    near = difflib.get_close_matches(name.casefold()[:200], list(folded), n=3, cutoff=0.6)
+    if near:
+        return f"did you mean {' or '.join(folded[n] for n in near)}?"
+    if names:
+        more = ", ..." if len(names) > 12 else ""
+        return f"known here: {', '.join(names[:12])}{more}"
+    return None
+
+
+class MotifError(Exception):
+    """Root of everything Motif raises for a user; `str()` is ready to be shown."""
+
+    def __init__(
+        self, message: str, *, source: str | None = None, span: Span | None = None, hint: str | None = None
+    ) -> None:
+        self.message = message
+        self.hint = hint
+        self.span = span
+        self.line: int | None = None
+        self.column: int | None = None
+        text = message if hint is None else f"{message}\n  hint: {hint}"
+        if source is not None and span is not None:
+            self.line, self.column = locate(source, span.start)
+            text = render(message, source, span, hint)
+        super().__init__(text)
+
+    def diagnostic(self) -> Diagnostic:
+        """The same facts as data."""
+        return Diagnostic(self.message, self.span, self.hint, self.line, self.column, str(self))
+
+
+class QuerySyntaxError(MotifError):
+    """The text is not a query; fix the spelling at the caret."""
+
+
+class QueryBindError(MotifError):
+    """The text is a query, but names or types do not fit the tables; fix the name or cast."""
+
+
+class UnsupportedQuery(MotifError):
+    """Meaningful, but not offered; the hint says how to say it otherwise."""
+
+
+class LimitExceeded(MotifError):
+    """A named limit stopped the work; raise the limit or make the query smaller."""
+
+
+class QueryDataError(MotifError):
+    """The query met rows for which it has no answer (a SKIP target that is not there, an overflow)."""

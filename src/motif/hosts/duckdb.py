@@ -1,0 +1,386 @@
+"""DuckDB as the host: scan, sort and scalars in process, the matching between two of its queries."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from motif.engine.session import Session
+from motif.errors import MotifError, QueryBindError, QueryDataError, QuerySyntaxError, Span, UnsupportedQuery
+from motif.hosts.frames import is_path, reader_of, to_arrow
+from motif.ir.expr import Expr
+from motif.ir.query import RowQuery
+from motif.ir.render import render_row_sql
+from motif.ir.types import Kind, Schema, Type
+from motif.lang.statement import Clause, Statement
+from motif.plan.bind import bind_errors
+from motif.plan.planner import plan
+from motif.plan.program import Program
+from motif.plan.source import HostRefusal
+
+BATCH_ROWS = 1 << 18
+_LEAVES = "__motif_leaves"
+_KINDS = {
+    "boolean": Kind.BOOLEAN,
+    "float": Kind.FLOAT,
+    "double": Kind.FLOAT,
+    "varchar": Kind.STRING,
+    "enum": Kind.STRING,
+    "uuid": Kind.STRING,
+    "blob": Kind.BINARY,
+    "date": Kind.DATE,
+    "time": Kind.TIME,
+    "timestamp": Kind.TIMESTAMP,
+    "timestamp_s": Kind.TIMESTAMP,
+    "timestamp_ms": Kind.TIMESTAMP,
+    "timestamp_ns": Kind.TIMESTAMP,
+    "timestamp with time zone": Kind.TIMESTAMP_TZ,
+    '"null"': Kind.NULL,
+    "null": Kind.NULL,
+}
+_INTEGERS = {"tinyint": 8, "smallint": 16, "integer": 32, "bigint": 64, "hugeint": 128}
+
+
+def type_of(name: str) -> Type:
+    """A DuckDB type as Motif knows it."""
+    name = name.lower()
+    if decimal := re.fullmatch(r"decimal\((\d+),\s*(\d+)\)", name):
+        return Type(Kind.DECIMAL, precision=int(decimal[1]), scale=int(decimal[2]))
+    if name in _INTEGERS:
+        return Type(Kind.INTEGER, _INTEGERS[name])
+    if name.startswith("u") and name[1:] in _INTEGERS:
+        return Type(Kind.INTEGER, _INTEGERS[name[1:]], signed=False)
+    if name.startswith("enum("):
+        return Type(Kind.STRING)
+    return Type(_KINDS.get(name, Kind.OTHER), scale=3 if name == "timestamp_ns" else 0)
+
+
+def quoted(name: str) -> str:
+    """An identifier that DuckDB takes as it is."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def row_sql(expr: Expr) -> str:
+    """A row expression in DuckDB's dialect."""
+    return render_row_sql(expr, quoted, "duckdb")
+
+
+class _Refused(Exception):
+    """DuckDB's own error, taken apart."""
+
+    def __init__(self, error: duckdb.Error) -> None:
+        kind, _, text = str(error).partition(": ")
+        facts: dict[str, str] = {}
+        if text.startswith("{"):
+            facts = json.loads(text)
+            text = facts["exception_message"]
+        self.kind = type(error).__name__
+        self.message = text.split("\n\nLINE ")[0].strip() or kind
+        self.position = int(facts["position"]) if "position" in facts else None
+        location = json.loads(facts.get("location", "[0,1]"))
+        self.length = max(1, int(location[1]))
+        super().__init__(self.message)
+
+    def as_error(self, source: str | None = None, span: Span | None = None) -> MotifError:
+        """The same as one of ours, pointing at the user's text."""
+        first, _, rest = self.message.partition("\n")
+        hint = " ".join(rest.split())[:200] or None
+        place: dict[str, Any] = {"source": source, "span": span, "hint": hint}
+        match self.kind:
+            case "ParserException":
+                return QuerySyntaxError(first, **place)
+            case "PermissionException":
+                return UnsupportedQuery("query text can not open files or sockets", **{**place, "hint": "pass the file as a table"})
+            case "BinderException" | "CatalogException" | "InvalidInputException" | "NotImplementedException":
+                return QueryBindError(first, **place)
+            case "IOException" | "HTTPException":
+                return MotifError(self.message)
+            case _:
+                return QueryDataError(first, **place)
+
+
+class Database:
+    """A connection that holds the given tables and can reach nothing else."""
+
+    def __init__(self, tables: Mapping[str, Any]) -> None:
+        self.connection = duckdb.connect(":memory:")
+        self.temporary = 0
+        allowed: list[str] = []
+        for name, data in tables.items():
+            if is_path(data):
+                allowed += self._add_file(name, str(data))
+            else:
+                self.connection.register(name, to_arrow(data))
+        for setting in (
+            "SET errors_as_json = true",
+            "SET python_enable_replacements = false",
+            f"SET allowed_paths = [{', '.join(_literal(path) for path in allowed)}]",
+            "SET enable_external_access = false",
+            "SET lock_configuration = true",
+        ):
+            self.connection.execute(setting)
+
+    def _add_file(self, name: str, path: str) -> list[str]:
+        if not Path(path).exists():
+            raise MotifError(f"there is no file {path} (table {name})", hint="check the path; it is relative to where you are")
+        reader = reader_of(path)
+        try:
+            self.connection.execute(f"CREATE VIEW {quoted(name)} AS SELECT * FROM {reader}({_literal(path)})")
+        except duckdb.Error as error:
+            raise MotifError(f"cannot read {path}: {_Refused(error).message}") from None
+        ending = reader.removeprefix("read_")
+        # DuckDB also asks for the pattern under which it would look into a folder of that name.
+        return [path, *(f"{path}/**/*.{suffix}" for suffix in (ending, "jsonl", "ndjson", "tsv"))]
+
+    def execute(self, sql: str) -> duckdb.DuckDBPyConnection:
+        """Run one statement; DuckDB's refusal comes as `_Refused`."""
+        try:
+            return self.connection.execute(sql)
+        except duckdb.Error as error:
+            raise _Refused(error) from None
+
+    def rows(self, sql: str) -> duckdb.DuckDBPyRelation:
+        """A query whose result is taken as Arrow."""
+        try:
+            return self.connection.sql(sql)
+        except duckdb.Error:
+            self.execute(sql)  # says the same with the place in the text
+            raise
+
+    def describe(self, select: str) -> list[tuple[str, str]]:
+        """Names and types of a query's columns."""
+        return [(row[0], row[1]) for row in self.execute(f"DESCRIBE {select}").fetchall()]
+
+    def add(self, name: str, table: pa.Table) -> None:
+        """Make a result a table of its own."""
+        self.connection.register(name, table)
+
+
+def _literal(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+class DuckSource:
+    """The input of one clause."""
+
+    dialect = "duckdb"
+
+    def __init__(self, database: Database, ctes: str, relation: str) -> None:
+        self.database = database
+        self.ctes = ctes
+        self.relation = relation
+        self._schema: Schema | None = None
+
+    def select(self, items: str, rest: str = "") -> str:
+        """A query over the input."""
+        return f"{self.ctes} SELECT {items} FROM {self.relation} {rest}".strip()
+
+    @property
+    def schema(self) -> Schema:
+        if self._schema is None:
+            self._schema = {name: type_of(kind) for name, kind in self.database.describe(self.select("*"))}
+        return self._schema
+
+    def types_of(self, exprs: Sequence[Expr]) -> list[Type]:
+        if not exprs:
+            return []
+        items = ", ".join(f"{row_sql(expr)} AS c{i}" for i, expr in enumerate(exprs))
+        try:
+            return [type_of(kind) for _, kind in self.database.describe(self.select(items))]
+        except _Refused as refused:
+            raise HostRefusal(refused.message) from None
+
+    def on_nulls(self, exprs: Sequence[Expr]) -> list[object]:
+        items = ", ".join(row_sql(expr) for expr in exprs)
+        nothing = f"(SELECT * FROM {self.relation} WHERE FALSE) AS nothing RIGHT JOIN (SELECT 1) AS one ON TRUE"
+        row = self.database.execute(f"{self.ctes} SELECT {items} FROM {nothing}").fetchone()
+        return list(row or ())
+
+
+def input_sql(program: Program, source: DuckSource) -> str:
+    """What DuckDB does before the matching: needed columns, in the matching order."""
+    items = [f"{row_sql(expr)} AS c{i}" for i, expr in enumerate(program.columns)] or ["1 AS c0"]
+    order = [f"{row_sql(program.columns[key])} ASC NULLS LAST" for key in program.keys]
+    for item in program.order:
+        direction = "DESC" if item.descending else "ASC"
+        order.append(f"{row_sql(item.expr)} {direction} NULLS {'FIRST' if item.nulls_first else 'LAST'}")
+    order += [f"{quoted(name)} ASC NULLS LAST" for name in program.ties]
+    return source.select(", ".join(items), f"ORDER BY {', '.join(order)}" if order else "")
+
+
+def output_sql(program: Program, leaves: str = _LEAVES) -> str:
+    """What DuckDB does after it: the scalars of the measures."""
+    items = [f"{row_sql(expr)} AS {quoted(name)}" for name, expr in program.outputs.columns]
+    return f"SELECT {', '.join(items)} FROM {leaves}"
+
+
+def run_program(
+    program: Program, source: DuckSource, *, compiled: bool | None = None, progress: Any = None
+) -> pa.Table:
+    """Matches of one planned clause."""
+    session = Session(program, compiled=compiled)
+    with _user_errors(program.query.source):
+        reader = source.database.rows(input_sql(program, source)).to_arrow_reader(BATCH_ROWS)
+        parts = list(_drive(session, reader, progress))
+    return _final_columns(program, source, pa.concat_tables(parts))
+
+
+def _final_columns(program: Program, source: DuckSource, leaves: pa.Table) -> pa.Table:
+    if not program.outputs.is_plain:
+        return _scalars(program, source, leaves)
+    columns = [leaves.column(expr.name) for _, expr in program.outputs.columns]  # type: ignore[union-attr]
+    return pa.Table.from_arrays(columns, names=[name for name, _ in program.outputs.columns])
+
+
+def _drive(session: Session, reader: pa.RecordBatchReader, progress: Any) -> Iterator[pa.Table]:
+    yield from session.feed(reader.schema.empty_table())
+    for batch in _batches(reader):
+        yield from session.feed(batch)
+        if progress is not None:
+            progress(batch.num_rows)
+    yield from session.finish()
+
+
+def _batches(reader: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
+    try:
+        yield from reader
+    except (pa.ArrowException, OSError, duckdb.Error) as error:
+        raise QueryDataError(_first_line(error)) from None
+
+
+def _first_line(error: BaseException) -> str:
+    text = str(error)
+    if "{" in text:
+        try:
+            text = json.loads(text[text.index("{") : text.rindex("}") + 1])["exception_message"]
+        except (ValueError, KeyError):
+            pass
+    return text.strip().splitlines()[0] if text.strip() else type(error).__name__
+
+
+def _scalars(program: Program, source: DuckSource, leaves: pa.Table) -> pa.Table:
+    database = source.database
+    database.add(_LEAVES, leaves)
+    try:
+        with _user_errors(program.query.source, program):
+            return database.rows(output_sql(program)).to_arrow_table()
+    finally:
+        database.connection.unregister(_LEAVES)
+
+
+@contextmanager
+def _user_errors(source: str, program: Program | None = None) -> Iterator[None]:
+    """DuckDB's refusals as ours; of a measure, pointing at the measure."""
+    try:
+        yield
+    except _Refused as refused:
+        span = _blamed(refused, program) if program is not None else None
+        raise refused.as_error(source, span) from None
+
+
+def _blamed(refused: _Refused, program: Program) -> Span | None:
+    """The measure in which DuckDB's error lies."""
+    if refused.position is None:
+        return None
+    end = len("SELECT ")
+    for name, expr in program.outputs.columns:
+        end += len(f"{row_sql(expr)} AS {quoted(name)}, ")
+        if refused.position < end:
+            return next((m.span for m in program.query.measures if m.name == name), None)
+    return None
+
+
+def plan_clause(database: Database, statement: Statement, clause: Clause) -> tuple[Program, DuckSource]:
+    """Check and compile one clause of a statement against its input."""
+    source = DuckSource(database, clause.ctes_sql, clause.input_sql)
+    _schema(source, statement, clause)
+    program = plan(clause.query, source)
+    if not program.outputs.is_plain:
+        empty_result(program, source)
+    return program, source
+
+
+def _schema(source: DuckSource, statement: Statement, clause: Clause) -> Schema:
+    """The input's columns; mistakes in the input are told before those in the clause."""
+    try:
+        return source.schema
+    except _Refused as refused:
+        raise refused.as_error(statement.text, _input_span(refused, clause)) from None
+
+
+def empty_result(program: Program, source: DuckSource) -> pa.Table:
+    """The result over no rows: lets DuckDB look at the measures before any row is read."""
+    session = Session(program, compiled=False)
+    rows = source.database.rows(f"SELECT * FROM ({input_sql(program, source)}) LIMIT 0").to_arrow_table()
+    return _final_columns(program, source, pa.concat_tables([*session.feed(rows), *session.finish()]))
+
+
+def _input_span(refused: _Refused, clause: Clause) -> Span:
+    """Where in the user's text the input of a clause is wrong."""
+    if refused.position is None:
+        return clause.input_span
+    before_input = len(f"DESCRIBE {clause.ctes_sql} SELECT * FROM ") if clause.ctes_sql else len("DESCRIBE SELECT * FROM ")
+    if refused.position >= before_input:
+        start = clause.input.source_offset(refused.position - before_input)
+    else:
+        start = clause.ctes.source_offset(refused.position - len("DESCRIBE "))
+    return Span(start, start + refused.length)
+
+
+def run_statement(
+    statement: Statement, tables: Mapping[str, Any], *, compiled: bool | None = None, progress: Any = None
+) -> pa.Table:
+    """The answer to a whole statement."""
+    database = Database(tables)
+    for clause in statement.clauses:
+        program, source = plan_clause(database, statement, clause)
+        result = run_program(program, source, compiled=compiled, progress=progress)
+        database.add(clause.name, result)
+    with _outer_errors(statement):
+        return database.rows(statement.outer_sql).to_arrow_table()
+
+
+@contextmanager
+def _outer_errors(statement: Statement, before: int = 0) -> Iterator[None]:
+    """DuckDB's refusals of the text around the clauses, pointing at the user's text."""
+    try:
+        yield
+    except _Refused as refused:
+        span = None
+        if refused.position is not None:
+            start = statement.outer.source_offset(refused.position - before)
+            span = Span(start, start + refused.length)
+        raise refused.as_error(statement.text, span) from None
+
+
+def statement_errors(statement: Statement, tables: Mapping[str, Any]) -> list[MotifError]:
+    """What is wrong with a statement whose text is fine, found without reading a row."""
+    try:
+        database = Database(tables)
+        for clause in statement.clauses:
+            source = DuckSource(database, clause.ctes_sql, clause.input_sql)
+            if unknown := bind_errors(clause.query, _schema(source, statement, clause)):
+                return unknown
+            program, source = plan_clause(database, statement, clause)
+            database.add(clause.name, empty_result(program, source))
+        with _outer_errors(statement, len("DESCRIBE ")):
+            database.describe(statement.outer_sql)
+    except MotifError as error:
+        return [error]
+    return []
+
+
+def match_table(data: Any, query: RowQuery, *, compiled: bool | None = None) -> pa.Table:
+    """Matches of one clause over one table or file."""
+    source = DuckSource(Database({"data": data}), "", quoted("data"))
+    program = plan(query, source)
+    if not program.outputs.is_plain:
+        empty_result(program, source)
+    return run_program(program, source, compiled=compiled)

@@ -1,0 +1,176 @@
+"""DataFrames and statements through Spark in batch: lazy, as Spark users expect."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from pyspark.errors import AnalysisException, ParseException, PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import types as t
+
+from motif.engine.order import crossing, layout
+from motif.errors import MotifError, QueryBindError, QuerySyntaxError, Span
+from motif.hosts.spark.types import first_sentence, leaf_schema, type_of
+from motif.hosts.spark.worker import matcher
+from motif.ir.expr import Expr
+from motif.ir.query import RowQuery
+from motif.ir.render import render_row_sql
+from motif.ir.types import Schema, Type
+from motif.lang.statement import Clause, Statement
+from motif.plan.bind import bind_errors
+from motif.plan.planner import plan
+from motif.plan.program import Program
+from motif.plan.source import HostRefusal
+
+SORT_BYTES = 512 << 20
+"""Rows of one task up to this size are sorted in the worker's memory, larger ones with the help of its disk."""
+_UNBOUNDED_BATCHES = "2147483647"
+_ARROW_BYTES = "spark.sql.execution.arrow.maxBytesPerBatch"
+
+
+def quoted(name: str) -> str:
+    """An identifier that Spark takes as it is."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+def row_sql(expr: Expr) -> str:
+    """A row expression in Spark's dialect."""
+    return render_row_sql(expr, quoted, "spark")
+
+
+class SparkSource:
+    """The input of one clause."""
+
+    dialect = "spark"
+
+    def __init__(self, frame: DataFrame) -> None:
+        self.frame = frame
+
+    @property
+    def schema(self) -> Schema:
+        return {field.name: type_of(field.dataType) for field in self.frame.schema.fields}
+
+    def select(self, exprs: Sequence[Expr]) -> DataFrame:
+        """Row expressions as columns c0, c1, ..."""
+        return self.frame.selectExpr(*(f"{row_sql(expr)} AS c{i}" for i, expr in enumerate(exprs)))
+
+    def spark_types(self, exprs: Sequence[Expr]) -> list[t.DataType]:
+        """Spark's own types of row expressions."""
+        try:
+            return [field.dataType for field in self.select(exprs).schema.fields] if exprs else []
+        except (AnalysisException, ParseException) as error:
+            raise HostRefusal(first_sentence(str(error))) from None
+
+    def types_of(self, exprs: Sequence[Expr]) -> list[Type]:
+        return [type_of(kind) for kind in self.spark_types(exprs)]
+
+    def on_nulls(self, exprs: Sequence[Expr]) -> list[object]:
+        empty = self.frame.limit(0)
+        one = self.frame.sparkSession.range(1).toDF("__motif_one")
+        row = one.join(empty, how="left", on=one["__motif_one"].isNull()).selectExpr(*map(row_sql, exprs)).first()
+        return list(row or ())
+
+
+def match_frame(frame: DataFrame, query: RowQuery) -> DataFrame:
+    """Matches of a clause over a DataFrame."""
+    source = SparkSource(frame)
+    program = plan(query, source)
+    return run_program(program, source)
+
+
+def run_program(program: Program, source: SparkSource) -> DataFrame:
+    """The plan around the engine: exchange by key, match in the workers, scalars after."""
+    exprs = crossing(program)
+    kinds = source.spark_types(exprs)
+    _use_unbounded_batches(source.frame.sparkSession)
+    rows = source.select(exprs)
+    rows = rows.repartition(*(f"c{key}" for key in program.keys)) if program.keys else rows.repartition(1)
+    work = matcher(program, layout(program, [type_of(kind) for kind in kinds]), SORT_BYTES)
+    leaves = rows.mapInArrow(work, leaf_schema(program.outputs.leaves, kinds))
+    try:
+        return leaves.selectExpr(*(f"{row_sql(expr)} AS {quoted(name)}" for name, expr in program.outputs.columns))
+    except (AnalysisException, ParseException) as error:
+        raise _blamed(error, program, leaves) from None
+
+
+def _use_unbounded_batches(session: SparkSession) -> None:
+    """Spark sizes every single row it hands to Python unless this has exactly this value; that doubles the cost."""
+    try:
+        if session.conf.get(_ARROW_BYTES) != _UNBOUNDED_BATCHES:
+            session.conf.set(_ARROW_BYTES, _UNBOUNDED_BATCHES)
+    except PySparkException:
+        return  # a session that does not let us is slower, not wrong
+
+
+def _blamed(error: PySparkException, program: Program, leaves: DataFrame) -> MotifError:
+    """The measure that Spark cannot compute."""
+    for name, expr in program.outputs.columns:
+        try:
+            leaves.selectExpr(row_sql(expr)).schema  # noqa: B018 - asks for the analysis
+        except (AnalysisException, ParseException) as culprit:
+            span = next((m.span for m in program.query.measures if m.name == name), None)
+            return QueryBindError(first_sentence(str(culprit)), source=program.query.source, span=span)
+    return QueryBindError(first_sentence(str(error)))
+
+
+def run_statement(statement: Statement, session: SparkSession) -> DataFrame:
+    """The answer to a whole statement, as a lazy DataFrame."""
+    frames: dict[str, DataFrame] = {}
+    for clause in statement.clauses:
+        frame = clause_input(statement, clause, session, frames)
+        frames[clause.name] = match_frame(frame, clause.query)
+    return _sql(session, statement, statement.outer_sql, frames, None)
+
+
+def statement_errors(statement: Statement, session: SparkSession) -> list[MotifError]:
+    """What is wrong with a statement whose text is fine; Spark analyses, no row is read."""
+    try:
+        frames: dict[str, DataFrame] = {}
+        for clause in statement.clauses:
+            frame = clause_input(statement, clause, session, frames)
+            if unknown := bind_errors(clause.query, SparkSource(frame).schema):
+                return unknown
+            frames[clause.name] = match_frame(frame, clause.query)
+        _sql(session, statement, statement.outer_sql, frames, None)
+    except MotifError as error:
+        return [error]
+    return []
+
+
+def clause_input(
+    statement: Statement, clause: Clause, session: SparkSession, frames: dict[str, DataFrame]
+) -> DataFrame:
+    """What a clause reads."""
+    text = f"{clause.ctes_sql} SELECT * FROM {clause.input_sql}"
+    return _sql(session, statement, text, frames, clause.input_span)
+
+
+def _sql(
+    session: SparkSession, statement: Statement, text: str, frames: dict[str, DataFrame], span: Span | None
+) -> DataFrame:
+    """Run host SQL in which placeholders stand for DataFrames."""
+    used = {name: frame for name, frame in frames.items() if name in text}
+    escaped = text.replace("{", "{{").replace("}", "}}")
+    for name in used:
+        escaped = escaped.replace(name, "{" + name + "}")
+    try:
+        frame = session.sql(escaped if used else text, **used)
+        frame.schema  # noqa: B018 - Connect looks at the text only now
+    except ParseException as error:
+        raise QuerySyntaxError(first_sentence(str(error)), source=statement.text, span=_place(error, statement, span)) from None
+    except AnalysisException as error:
+        raise QueryBindError(first_sentence(str(error)), source=statement.text, span=_place(error, statement, span)) from None
+    return frame
+
+
+def _place(error: PySparkException, statement: Statement, span: Span | None) -> Span | None:
+    """Where in the user's text Spark sees the mistake."""
+    if span is not None:
+        return span
+    contexts: list[Any] = list(error.getQueryContext() or [])
+    if not contexts:
+        return None
+    fragment = contexts[0].fragment()
+    start = statement.text.find(fragment)
+    return Span(start, start + len(fragment)) if start >= 0 else None

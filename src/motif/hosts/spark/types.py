@@ -1,0 +1,81 @@
+"""Spark's types as Motif knows them, and the types of what comes back from the workers."""
+
+from __future__ import annotations
+
+import re
+
+from pyspark.sql import types as t
+
+from motif.ir.types import Kind, Type
+from motif.plan.outputs import Folded, Gather, IsMatched, Leaf, Number, RowValue, leaf_name
+
+_KINDS: dict[type[t.DataType], Kind] = {
+    t.BooleanType: Kind.BOOLEAN,
+    t.FloatType: Kind.FLOAT,
+    t.DoubleType: Kind.FLOAT,
+    t.StringType: Kind.STRING,
+    t.CharType: Kind.STRING,
+    t.VarcharType: Kind.STRING,
+    t.BinaryType: Kind.BINARY,
+    t.DateType: Kind.DATE,
+    t.TimestampType: Kind.TIMESTAMP_TZ,
+    t.TimestampNTZType: Kind.TIMESTAMP,
+    t.DayTimeIntervalType: Kind.INTERVAL,
+    t.NullType: Kind.NULL,
+}
+_BITS: dict[type[t.DataType], int] = {t.ByteType: 8, t.ShortType: 16, t.IntegerType: 32, t.LongType: 64}
+
+
+def type_of(kind: t.DataType) -> Type:
+    """A Spark type as Motif knows it."""
+    if isinstance(kind, t.DecimalType):
+        return Type(Kind.DECIMAL, precision=kind.precision, scale=kind.scale)
+    if type(kind) in _BITS:
+        return Type(Kind.INTEGER, _BITS[type(kind)])
+    return Type(_KINDS.get(type(kind), Kind.OTHER))
+
+
+def leaf_schema(leaves: tuple[Leaf, ...], columns: list[t.DataType]) -> t.StructType:
+    """The schema of what the workers return."""
+    fields = [t.StructField(leaf_name(i), _leaf_type(leaf, columns), True) for i, leaf in enumerate(leaves)]
+    return t.StructType(fields)
+
+
+def _leaf_type(leaf: Leaf, columns: list[t.DataType]) -> t.DataType:
+    match leaf:
+        case RowValue(column=column):
+            return columns[column]
+        case Gather(column=None):
+            return t.StringType()
+        case Gather(column=int(column)):
+            return columns[column]
+        case Number():
+            return t.LongType()
+        case IsMatched():
+            return t.BooleanType()
+        case Folded(name=name, column=column):
+            return _fold_type(name, t.StringType() if column is None else columns[column])
+    raise AssertionError(leaf)
+
+
+def _fold_type(name: str, kind: t.DataType) -> t.DataType:
+    match name:
+        case "count":
+            return t.LongType()
+        case "avg":
+            return t.DoubleType()
+        case "array_agg":
+            return t.ArrayType(kind)
+        case "sum" if isinstance(kind, t.DecimalType):
+            return t.DecimalType(38, kind.scale)
+        case "sum":
+            return t.DoubleType() if isinstance(kind, t.FloatType | t.DoubleType) else t.LongType()
+        case _:
+            return kind
+
+
+def first_sentence(message: str) -> str:
+    """What Spark has to say, without its plans and codes."""
+    text = re.sub(r"^\[[A-Z0-9_.]+\]\s*", "", message.strip())
+    text = re.split(r"\s*SQLSTATE|;\s*line \d+|\n\s*==|\n'|;\n", text)[0]
+    return " ".join(text.split())

@@ -1,0 +1,84 @@
+"""What runs inside Spark's Python workers: rows of whole partitions in, leaves of matches out."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pyarrow as pa
+
+from motif.engine.order import Layout, arrange
+from motif.engine.session import Session
+from motif.plan.program import Program
+
+OUTPUT_ROWS = 1 << 16
+Batches = Iterator[pa.RecordBatch]
+
+
+def matcher(program: Program, plan: Layout, memory_bytes: int) -> Callable[[Batches], Batches]:
+    """The function given to `mapInArrow`: sort what this task was sent, then match it."""
+
+    def match(batches: Batches) -> Batches:
+        session = Session(program)
+        for rows in _sorted(batches, plan, memory_bytes):
+            for leaves in session.feed(rows):
+                yield from _batches(leaves)
+        for leaves in session.finish():
+            yield from _batches(leaves)
+
+    return match
+
+
+def _batches(leaves: pa.Table) -> Batches:
+    if leaves.num_rows:
+        yield from leaves.combine_chunks().to_batches(max_chunksize=OUTPUT_ROWS)
+
+
+def _sorted(batches: Batches, plan: Layout, memory_bytes: int) -> Iterator[pa.Table]:
+    """Sort in memory; what does not fit goes through DuckDB's sort, which spills to disk."""
+    held: list[pa.RecordBatch] = []
+    size = 0
+    for batch in batches:
+        held.append(batch)
+        size += batch.nbytes
+        if size > memory_bytes:
+            yield from _spilled(held, batches, plan, memory_bytes)
+            return
+    if held:
+        yield arrange(pa.Table.from_batches(held).combine_chunks(), plan)
+
+
+def _spilled(held: list[pa.RecordBatch], rest: Batches, plan: Layout, memory_bytes: int) -> Iterator[pa.Table]:
+    import duckdb
+
+    schema = held[0].schema
+
+    def every() -> Batches:
+        while held:
+            yield held.pop(0)
+        yield from rest
+
+    with tempfile.TemporaryDirectory(prefix="motif-") as folder:
+        database = duckdb.connect(str(Path(folder) / "rows.db"))
+        try:
+            database.execute(f"SET memory_limit = '{max(memory_bytes >> 20, 64)}MiB'")
+            database.execute("SET threads = 1")
+            database.register("arriving", pa.RecordBatchReader.from_batches(schema, every()))
+            database.execute("CREATE TABLE held AS SELECT * FROM arriving")
+            columns = ", ".join(f'"{name}"' for name in schema.names[: plan.width])
+            result = database.execute(f"SELECT {columns} FROM held ORDER BY {_order(schema, plan)}")
+            for batch in result.to_arrow_reader(1 << 17):
+                yield pa.Table.from_batches([batch]).cast(pa.schema([schema.field(i) for i in range(plan.width)]))
+        finally:
+            database.close()
+
+
+def _order(schema: pa.Schema, plan: Layout) -> str:
+    keys = [f'"{schema.names[key]}" ASC NULLS LAST' for key in plan.keys]
+    sorts = [
+        f'"{schema.names[item.column]}" {"DESC" if item.descending else "ASC"} '
+        f"NULLS {'FIRST' if item.nulls_first else 'LAST'}"
+        for item in (*plan.order, *plan.ties)
+    ]
+    return ", ".join([*keys, *sorts]) or "1"

@@ -1,0 +1,248 @@
+"""The matching loop: depth-first search through an automaton, in order of preference.
+
+`search` is run as it stands for patterns whose conditions are row-only. For match-dependent conditions
+`build` puts generated statements in place of the marker comments `# <...>`; nothing else changes.
+
+Arguments are sequences (lists in plain Python, arrays when compiled):
+
+bounds     offsets of the partitions in the rows; the last one may be open (more rows may come)
+op ... alt the automaton: kind of state, variable of a SYMBOL, preferred and other successor
+slot       number of a remembered SPLIT, or -1; fleeting: forget its dead ends after each search
+mask       mask[variable * rows + row] != 0 where the row-only part of the condition holds
+startable  0 where no match can start; limit: first row out of reach of WITHIN, per start row
+settings   see `Setting`; state: where to go on, and what happened; see `State`
+dead       one byte per (row, slot): nothing found from there
+labels     automaton state that took each row of each match, one match after the other
+env        arrays that the generated statements read
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+SYMBOL, SPLIT, MATCH, AT_START, AT_END = 0, 1, 2, 3, 4
+
+# indexes into `settings`
+(ROWS, SLOTS, OPEN, LOOKAHEAD, HAS_LIMIT, SKIP, INCREMENTAL, MAX_STEPS, DROPPED) = range(9)
+SKIP_PAST_LAST, SKIP_NEXT, SKIP_FIRST, SKIP_LAST = 0, 1, 2, 3
+
+# indexes into `state`
+SEGMENT, START, NUMBER, FOUND, WRITTEN = range(5)
+
+# what `search` returns
+DONE, FULL, UNDECIDED, TOO_MANY_STEPS, SKIP_UNBOUND, SKIP_LOOPS = range(6)
+
+
+def grow(stack: list[int]) -> list[int]:
+    """Twice the room."""
+    return stack + [0] * len(stack)
+
+
+def search(  # noqa: C901, PLR0912, PLR0913, PLR0915 - one loop on purpose: calls cost more than lines here
+    bounds: Any,
+    op: Any,
+    arg: Any,
+    preferred: Any,
+    other: Any,
+    slot: Any,
+    fleeting: Any,
+    skip_member: Any,
+    mask: Any,
+    startable: Any,
+    limit: Any,
+    settings: Any,
+    state: Any,
+    dead: Any,
+    stack_state: Any,
+    stack_row: Any,
+    trail: Any,
+    out_start: Any,
+    out_end: Any,
+    out_number: Any,
+    out_segment: Any,
+    labels: Any,
+    env: Any,
+) -> int:
+    """Find matches from where `state` says; returns why it stopped."""
+    rows = settings[0]
+    slots = settings[1]
+    lookahead = settings[3]
+    has_limit = settings[4] != 0
+    skip = settings[5]
+    incremental = settings[6] != 0
+    max_steps = settings[7]
+    dropped = settings[8]
+    segment = state[0]
+    start = state[1]
+    number = state[2]
+    found = 0
+    written = 0
+    status = 0
+    last_segment = len(bounds) - 2
+    # <prologue>
+    while segment <= last_segment and status == 0:
+        low = bounds[segment]
+        high = bounds[segment + 1]
+        is_open = settings[2] != 0 and segment == last_segment
+        known = high - lookahead if is_open else high
+        if start < low:
+            start = low
+        while start < high:
+            if start < known and startable[start] == 0:
+                start += 1
+                continue
+            if found == len(out_start):
+                status = 1
+                break
+            stop = limit[start] if has_limit else high
+            goal = -1
+            best = -1
+            next_start = start + 1
+            trying = number + 1
+            found_before = found
+            written_before = written
+            # Searches from one start: one, or for INCREMENTAL one more per earlier end.
+            while True:
+                row = start
+                pc = 0
+                top = 0
+                marks = 0
+                steps = 0
+                matched = False
+                # <reset>
+                while True:
+                    steps += 1
+                    if steps > max_steps:
+                        status = 3
+                        break
+                    code = op[pc]
+                    if code == 0:
+                        if row < stop:
+                            if row >= known:
+                                status = 2
+                                break
+                            if mask[arg[pc] * rows + row] != 0:
+                                if written + row - start >= len(labels):
+                                    status = 1
+                                    break
+                                labels[written + row - start] = pc
+                                ok = True
+                                # <take>
+                                if ok:
+                                    row += 1
+                                    pc = preferred[pc]
+                                    continue
+                        elif is_open and stop >= high:
+                            status = 2
+                            break
+                    elif code == 1:
+                        where = slot[pc]
+                        if where < 0 or dead[(row + segment) * slots + where] == 0:
+                            if top == len(stack_state):
+                                stack_state = grow(stack_state)
+                                stack_row = grow(stack_row)
+                            stack_state[top] = pc
+                            stack_row[top] = row
+                            top += 1
+                            pc = preferred[pc]
+                            continue
+                    elif code == 2:
+                        if goal < 0 or row == goal:
+                            matched = True
+                            break
+                    elif code == 3:
+                        if row == low and (segment > 0 or dropped == 0):
+                            pc = preferred[pc]
+                            continue
+                    elif row == high:
+                        if is_open:
+                            status = 2
+                            break
+                        pc = preferred[pc]
+                        continue
+                    # Dead end: go back to the last SPLIT whose other side is untried.
+                    back = -1
+                    while top > 0:
+                        pc = stack_state[top - 1]
+                        if pc >= 0:
+                            back = stack_row[top - 1]
+                            where = slot[pc]
+                            if where >= 0:
+                                stack_state[top - 1] = -1 - pc
+                            else:
+                                top -= 1
+                            pc = other[pc]
+                            break
+                        # Both sides failed: nothing can be found from this state and row.
+                        top -= 1
+                        pc = -1 - pc
+                        cell = (stack_row[top] + segment) * slots + slot[pc]
+                        dead[cell] = 1
+                        if fleeting[pc] != 0:
+                            if marks == len(trail):
+                                trail = grow(trail)
+                            trail[marks] = cell
+                            marks += 1
+                    if back < 0:
+                        break
+                    # <undo>
+                    row = back
+                while marks > 0:
+                    marks -= 1
+                    dead[trail[marks]] = 0
+                if status != 0:
+                    break
+                if best < 0 and incremental and matched and row - start > 1:
+                    best = row
+                    goal = start + 1
+                    continue
+                if matched:
+                    if found == len(out_start):
+                        status = 1
+                        break
+                    out_start[found] = start
+                    out_end[found] = row
+                    out_number[found] = number + 1
+                    out_segment[found] = segment
+                    if goal < 0 and row > start:
+                        if skip == 0:
+                            next_start = row
+                        elif skip > 1:
+                            target = -1
+                            for at in range(start, row):
+                                if skip_member[labels[written + at - start]] != 0:
+                                    target = at
+                                    if skip == 2:
+                                        break
+                            if target < 0:
+                                status = 4
+                                break
+                            if target == start:
+                                status = 5
+                                break
+                            next_start = target
+                    number += 1
+                    found += 1
+                    written += row - start
+                if goal < 0:
+                    break
+                goal += 1
+                if goal >= best:
+                    goal = -1
+            if status != 0:
+                # Nothing of an unfinished start is reported; it is searched again.
+                found = found_before
+                number = trying - 1
+                written = written_before
+                break
+            start = next_start
+        if status == 0:
+            segment += 1
+            if not is_open:
+                number = 0
+    state[0] = segment
+    state[1] = start
+    state[2] = number
+    state[3] = found
+    state[4] = written
+    return status

@@ -1,0 +1,276 @@
+"""Calls: functions of the host, and those whose arguments are joined by words instead of commas."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+from motif.errors import UnsupportedQuery
+from motif.ir.expr import OPERATORS, Call, Expr
+from motif.lang.cursor import describe
+from motif.lang.interval import unit_name
+from motif.lang.lexer import Kind, Token
+from motif.lang.navigation import ROW_PATTERN_FUNCTIONS, NavigationParser
+from motif.lang.verbatim import VerbatimBuilder
+
+RESERVED = frozenset(
+    """AND OR NOT IS IN LIKE ILIKE BETWEEN WHEN THEN ELSE END AS SELECT FROM WHERE GROUP HAVING UNION
+    ORDER LIMIT ON JOIN USING DISTINCT""".split()
+)
+_OTHER_AGGREGATES = frozenset(
+    """any_value approx_count_distinct approx_distinct approx_percentile approx_quantile arg_max arg_min bit_and
+    bit_or bit_xor bool_and bool_or collect_list collect_set corr count_if countif covar_pop covar_samp every
+    group_concat histogram kurtosis list listagg max_by median min_by mode percentile percentile_approx
+    percentile_cont percentile_disc product quantile quantile_cont quantile_disc regr_slope skewness stddev
+    stddev_pop stddev_samp string_agg var_pop var_samp variance""".split()
+)
+_RUNS_CODE = frozenset({"reflect", "java_method", "try_reflect"})
+_KEYWORD_CALLS = {
+    "position": frozenset({"IN"}),
+    "substring": frozenset({"FROM", "FOR"}),
+    "substr": frozenset({"FROM", "FOR"}),
+    "trim": frozenset({"BOTH", "LEADING", "TRAILING", "FROM"}),
+    "overlay": frozenset({"PLACING", "FROM", "FOR"}),
+}
+_TIGHTEST = 100
+_NEVER_PLAIN = (OPERATORS - {"coalesce", "nullif"}) | {"row"}
+"""Functions whose name as a `Call` would be taken for something else."""
+
+
+def reads_nested_query(first: Token, second: Token) -> bool:
+    """Whether the first two tokens in a bracket begin a query."""
+    if first.is_word("SELECT", "FROM"):
+        return True
+    named = first.is_word("WITH", "TABLE") and second.kind is Kind.NAME
+    return named or (first.is_word("VALUES") and second.is_op("("))
+
+
+class CallParser(NavigationParser):
+    """Reads what stands at a name with a bracket behind it."""
+
+    above_predicates: int
+    """Power at which IN and BETWEEN are not read as operators."""
+    lambda_names: tuple[str, ...] = ()
+
+    def call(self, token: Token, word: str) -> Expr:
+        if word in ROW_PATTERN_FUNCTIONS:
+            return self.row_function()
+        self._check_callable(token, word)
+        if word in ("CAST", "TRY_CAST"):
+            return self._cast()
+        if word == "INTERVAL" and unit_name(self.tokens[self.close_of(self.pos + 1) + 1].value):
+            return self._computed_interval()
+        if word == "EXTRACT" and self.peek(3).is_word("FROM"):
+            return self._extract()
+        if word.lower() in _KEYWORD_CALLS:
+            return self._keyword_call(_KEYWORD_CALLS[word.lower()])
+        return self.function()
+
+    def _check_callable(self, token: Token, word: str) -> None:
+        name = token.value.lower()
+        if name in _RUNS_CODE and self.tokens.dialect == "spark":
+            self.fail(
+                f"{name} runs code; a query can not", hint="register a function with Spark", error=UnsupportedQuery
+            )
+        if name in _OTHER_AGGREGATES:
+            hint = "over the rows of a match there are COUNT, SUM, AVG, MIN, MAX and ARRAY_AGG"
+            self.fail(f"the aggregate {name} is not offered", hint=hint, error=UnsupportedQuery)
+        if word in RESERVED or word == "CASE":
+            self.refuse_operand(token)
+        if word in ("ANY", "SOME", "ALL"):
+            function = "array_contains" if self.tokens.dialect == "spark" else "list_contains"
+            self.fail(f"{word} ( ) is not offered", hint=f"use IN, or {function}", error=UnsupportedQuery)
+
+    def function_path(self) -> int:
+        """Tokens of `catalog.schema.f` before a bracket, 0 if that is not what stands here."""
+        length = 1
+        while self.peek(length).is_op(".") and self.peek(length + 1).kind is Kind.NAME:
+            length += 2
+        return length if length > 1 and self.peek(length).is_op("(") else 0
+
+    def function(self, path: int = 1) -> Expr:
+        """`f(a, b)`; with a lambda or a named argument in it, the whole call is carried as text."""
+        start = self.pos
+        self.pos += path
+        name = self.previous
+        self._check_callable(name, "")
+        text = VerbatimBuilder(self, start)
+        args: list[Expr] = []
+        close = self.close_of(self.pos)
+        self.refuse_query()
+        self.next()
+        plain = path == 1 and name.value.lower() not in _NEVER_PLAIN
+        while self.pos < close:
+            plain = self._argument_of_call(text, args) and plain
+            if self.pos < close:
+                self._comma(name)
+        self.pos = close + 1
+        self.refuse_window()
+        self._check_arity(name, args)
+        return Call(name.value.lower(), tuple(args), self.span_from(start)) if plain else text.build()
+
+    def _comma(self, name: Token) -> None:
+        if self.at_words("ORDER", "BY"):
+            self.fail_expected(f", or ) in {name.text}( )", "aggregates with ORDER BY are not offered here")
+        self.expect_op(
+            ",", f"or ) in {name.text}( )", "is a comma missing?" if self.peek().kind is not Kind.OP else None
+        )
+        if self.at_op(")"):
+            self.fail_expected("an expression", "is there a comma too many?")
+
+    def _check_arity(self, name: Token, args: list[Expr]) -> None:
+        word = name.value.lower()
+        if (word == "nullif" and len(args) != 2) or (word == "coalesce" and not args):
+            wanted = "2 arguments" if word == "nullif" else "at least 1 argument"
+            self.fail(f"{name.text} takes {wanted}, found {len(args)}", name.span)
+
+    def _argument_of_call(self, text: VerbatimBuilder, args: list[Expr]) -> bool:
+        """Read one argument; False if it is one that only the host understands."""
+        if names := self._lambda_head():
+            before = self.lambda_names
+            self.lambda_names = (*before, *names)
+            text.add_names_of(self.expression())
+            self.lambda_names = before
+            return False
+        named = self.peek().kind is Kind.NAME and self._at_argument_name()
+        if named:
+            self.pos += 3
+        start = self.pos
+        arg = self.expression()
+        text.add(arg, start)
+        args.append(arg)
+        return not named
+
+    def _at_argument_name(self) -> bool:
+        """`name := value` or `name => value`."""
+        first, second = self.peek(1), self.peek(2)
+        assigns = (first.is_op(":") and second.is_op("=")) or (first.is_op("=") and second.is_op(">"))
+        return assigns and first.touches(second)
+
+    def _lambda_head(self) -> tuple[str, ...]:
+        """Step over `x ->`, `(x, y) ->` or `lambda x, y:`; the names it binds, or nothing."""
+        start = self.pos
+        keyword = self.at_word("LAMBDA") and self.peek(1).kind is Kind.NAME
+        bracketed = not keyword and self.accept_op("(")
+        if keyword:
+            self.next()
+        names: list[str] = []
+        while self.peek().kind is Kind.NAME:
+            names.append(self.next().value.casefold())
+            if not ((keyword or bracketed) and self.accept_op(",")):
+                break
+        closed = not bracketed or self.accept_op(")")
+        arrow = names and closed and (self.accept_op(":") if keyword else self._accept_arrow())
+        if not arrow:
+            self.pos = start
+            return ()
+        return tuple(names)
+
+    def _accept_arrow(self) -> bool:
+        # In DuckDB `j -> '$.a'` and `j -> 1` read JSON; a lambda that ignores its name is of no use.
+        reads_json = self.peek(2).kind in (Kind.STRING, Kind.NUMBER) or self.at_op("->>")
+        return not reads_json and self.accept_op("->")
+
+    def _cast(self) -> Expr:
+        text = VerbatimBuilder(self, self.pos)
+        name = self.next()
+        self.next()
+        start = self.pos
+        text.add(self.expression(), start)
+        self.expect_word("AS", f"in {name.text}( )", f"write {name.text}(x AS INTEGER)")
+        self.type_name()
+        self.expect_op(")", f"at the end of {name.text}( )")
+        return text.build()
+
+    def type_name(self) -> None:
+        """Step over a type of the host: `DECIMAL(10, 2)`, `INT[]`, `TIMESTAMP WITH TIME ZONE`, `MAP<INT, STRING>`."""
+        self.expect_name("a type")
+        while self.at_op(".") and self.peek(1).kind is Kind.NAME:
+            self.pos += 2
+        if self.at_word("PRECISION", "VARYING"):
+            self.next()
+        if self.at_op("("):
+            self.pos = self.close_of(self.pos) + 1
+        if self.at_op("<") and self.previous.is_word("ARRAY", "MAP", "STRUCT"):
+            self._angle_brackets()
+        if self.at_words("WITH", "TIME", "ZONE") or self.at_words("WITHOUT", "TIME", "ZONE"):
+            self.pos += 3
+        while self.at_op("["):
+            close = self.close_of(self.pos)
+            if close - self.pos > 2 or (close - self.pos == 2 and self.peek(1).kind is not Kind.NUMBER):
+                return
+            self.pos = close + 1
+
+    def _angle_brackets(self) -> None:
+        opener = self.peek()
+        depth = 0
+        while not self.done:
+            token = self.next()
+            depth += token.is_op("<") - token.is_op(">")
+            if depth == 0:
+                return
+        self.fail("this < is never closed", opener.span, "add the missing >")
+
+    def _extract(self) -> Expr:
+        """`EXTRACT(HOUR FROM x)`."""
+        text = VerbatimBuilder(self, self.pos)
+        self.pos += 4
+        start = self.pos
+        text.add(self.expression(), start)
+        self.expect_op(")", "at the end of EXTRACT( )")
+        return text.build()
+
+    def _keyword_call(self, keywords: frozenset[str]) -> Expr:
+        """`SUBSTRING(x FROM 1 FOR 2)` and the like; without its keywords it is an ordinary call."""
+        close = self.close_of(self.pos + 1)
+        has_keyword = any(
+            self.tokens[i].is_word(*keywords) and self.tokens.parent[i] == self.pos + 1 for i in range(self.pos, close)
+        )
+        if not has_keyword:
+            return self.function()
+        text = VerbatimBuilder(self, self.pos)
+        self.pos += 2
+        while self.pos < close:
+            while self.at_word(*keywords) or self.at_op(","):
+                self.next()
+            if self.pos < close:
+                start = self.pos
+                text.add(self.expression(self.above_predicates), start)
+                if self.pos < close and not (self.at_word(*keywords) or self.at_op(",")):
+                    self.fail_expected(" or ".join([*sorted(keywords), ")"]))
+        self.pos = close + 1
+        return text.build()
+
+    def _computed_interval(self) -> Expr:
+        """DuckDB's `INTERVAL (x) MINUTE`."""
+        text = VerbatimBuilder(self, self.pos)
+        self.next()
+        start = self.pos
+        text.add(self.expression(_TIGHTEST), start)
+        self.next()
+        return text.build()
+
+    # -- refusals -------------------------------------------------------------------------------
+
+    def refuse_operand(self, token: Token) -> NoReturn:
+        hint = None
+        if token.is_op("?") or token.is_op("$") or token.is_op("@"):
+            hint = "parameters are not offered: write the value"
+        elif token.kind is Kind.NAME:
+            quote = "`" if self.tokens.dialect == "spark" else '"'
+            hint = f"to use it as a column, quote it: {quote}{token.value}{quote}"
+        elif token.is_op("*"):
+            hint = "* is only allowed in COUNT(*)"
+        elif token.is_op(","):
+            hint = "is there a comma too many?"
+        self.fail_expected("an expression", hint)
+
+    def refuse_query(self) -> None:
+        """Complain if the bracket here holds a query."""
+        if self.at_op("(") and reads_nested_query(self.peek(1), self.peek(2)):
+            hint = "compute it in a sub-query in front of MATCH_RECOGNIZE and use its column"
+            self.fail("a sub-query is not offered inside of MATCH_RECOGNIZE", hint=hint, error=UnsupportedQuery)
+
+    def refuse_method(self, name: Token) -> NoReturn:
+        """`x.f(...)`: a chained call or a function of a schema; which, only the host could tell."""
+        hint = f"write {name.text}(x) instead of x.{name.text}()"
+        self.fail(f"{describe(name)} is called with a point before it", name.span, hint, UnsupportedQuery)

@@ -1,0 +1,315 @@
+"""Scalar expressions: a Pratt parser whose powers are those of the host the text is written for.
+
+`a || b + 1` is `a || (b + 1)` in DuckDB and `(a || b) + 1` in Spark; the tree must say what the
+author's host would have said.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+
+from motif.errors import LimitExceeded, UnsupportedQuery
+from motif.ir.expr import COMPARISONS, Call, Expr, Literal, children
+from motif.lang.cursor import describe
+from motif.lang.lexer import Kind, Tokens
+from motif.lang.operand import OperandParser
+from motif.lang.scope import Scope
+from motif.lang.verbatim import VerbatimBuilder
+
+
+@dataclass(frozen=True, slots=True)
+class _Operator:
+    """`call` is the IR name; None: carried verbatim."""
+
+    symbol: str
+    power: int
+    call: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Grammar:
+    symbols: tuple[_Operator, ...]
+    """Longest first."""
+    is_: int
+    comparison: int
+    predicate: int
+
+
+_OR, _AND, _NOT, _AT_ZONE, _UNARY = 1, 2, 3, 14, 16
+_COMPARISON_SYMBOLS = {**{symbol: symbol for symbol in COMPARISONS}, "!=": "<>", "==": "="}
+
+
+def _grammar(is_: int, comparison: int, predicate: int, levels: dict[int, str], null_safe: str = "") -> _Grammar:
+    table = [_Operator(symbol, comparison, call) for symbol, call in _COMPARISON_SYMBOLS.items()]
+    known = {"+", "-", "*", "/", "%", "||"}
+    for power, symbols in levels.items():
+        table += [_Operator(symbol, power, symbol if symbol in known else None) for symbol in symbols.split()]
+    if null_safe:
+        table.append(_Operator(null_safe, comparison, "is not distinct from"))
+    return _Grammar(tuple(sorted(table, key=lambda op: -len(op.symbol))), is_, comparison, predicate)
+
+
+_DUCKDB_OTHER = "|| & | << >> -> ->> ~ !~ ~* !~* ~~ !~~ ~~~ ~~* !~~* ^@ <@ @> && <->"
+_GRAMMARS = {
+    "duckdb": _grammar(4, 5, 6, {7: _DUCKDB_OTHER, 8: "+ -", 9: "* / % //", 10: "^ **"}),
+    "spark": _grammar(4, 5, 4, {6: "|", 7: "^", 8: "&", 9: "<< >> >>>", 10: "+ - ||", 11: "* / %"}, "<=>"),
+}
+_SPARK_PRODUCT = 11
+_VERBATIM_PREDICATES = frozenset({"ILIKE", "RLIKE", "REGEXP", "GLOB", "SIMILAR"})
+_PREDICATES = _VERBATIM_PREDICATES | {"BETWEEN", "IN", "LIKE"}
+_LONG_CHAIN = 32
+"""Terms from which AND and OR become a balanced tree, so that a long list is not a deep one."""
+
+
+def parse_expression(tokens: Tokens, start: int, end: int, scope: Scope) -> tuple[Expr, int]:
+    """The expression at `start`, and the index of the first token behind it."""
+    parser = ExpressionParser(tokens, start, end, scope)
+    expr = parser.expression()
+    parser.check_depth(expr)
+    return expr, parser.pos
+
+
+class ExpressionParser(OperandParser):
+    """Adds operators to operands."""
+
+    def __init__(self, tokens: Tokens, pos: int, end: int, scope: Scope) -> None:
+        super().__init__(tokens, pos, end, scope)
+        self.grammar = _GRAMMARS[tokens.dialect]
+        self.above_predicates = self.grammar.predicate + 1
+        self.depth = 0
+
+    def expression(self, power: int = 0) -> Expr:
+        """The longest expression whose operators bind at least as tightly as `power`."""
+        self.depth += 1
+        if self.depth > self.tokens.limits.nesting_depth + 1:
+            self._too_deep()
+        start = self.pos
+        if self.at_word("NOT") and power <= _NOT and not self.peek(1).is_op("."):
+            self.next()
+            left: Expr = Call("not", (self.expression(_NOT),), self.span_from(start))
+        elif self.peek().kind is Kind.OP and self.peek().text in "+-~":
+            left = self._unary(start)
+        else:
+            left = self._postfix(self.operand(), start)
+        while (longer := self._infix(left, start, power)) is not None:
+            left = longer
+        self.depth -= 1
+        return left
+
+    def check_depth(self, expr: Expr) -> None:
+        """A chain like a + a + ... is as deep as it is long; everything after this may recurse."""
+        limit = self.tokens.limits.nesting_depth
+        level: list[Expr] = [expr]
+        for _ in range(limit + 1):
+            level = [child for node in level for child in children(node)]
+            if not level:
+                return
+        self.fail(
+            f"the expression is more than nesting_depth = {limit} deep",
+            expr.span,
+            "compute parts of it in a sub-query in front of MATCH_RECOGNIZE",
+            LimitExceeded,
+        )
+
+    def _too_deep(self) -> None:
+        limit = self.tokens.limits.nesting_depth
+        self.fail(f"the expression is more than nesting_depth = {limit} deep", error=LimitExceeded)
+
+    def _unary(self, start: int) -> Expr:
+        sign = self.next()
+        number = self.peek().kind is Kind.NUMBER
+        operand = self.expression(_UNARY)
+        span = self.span_from(start)
+        if sign.text == "~":
+            text = VerbatimBuilder(self, start)
+            text.add(operand, start + 1)
+            return text.build()
+        if sign.text == "+":
+            return operand
+        if number and isinstance(operand, Literal) and isinstance(operand.value, int | float | Decimal):
+            return Literal(-operand.value, span)
+        return Call("neg", (operand,), span)
+
+    # -- behind an operand ----------------------------------------------------------------------
+
+    def _postfix(self, operand: Expr, start: int) -> Expr:
+        """`::type`, `[index]` and `.field` bind tighter than any operator."""
+        while True:
+            behind = self.pos
+            text = VerbatimBuilder(self, start)
+            text.add(operand, start)
+            if self.accept_op("::"):
+                self.type_name()
+            elif self.at_op("["):
+                self._subscript(text)
+            elif self.at_op(".") and self.peek(1).kind is Kind.NAME:
+                self._fields()
+            else:
+                return operand
+            assert self.pos > behind, "each of them steps over something"
+            operand = text.build()
+
+    def _subscript(self, text: VerbatimBuilder) -> None:
+        close = self.close_of(self.pos)
+        self.next()
+        while self.pos < close:
+            if not self.accept_op(":"):
+                start = self.pos
+                text.add(self.expression(), start)
+                if self.pos < close and not self.at_op(":"):
+                    self.fail_expected("] or :")
+        self.pos = close + 1
+
+    def _fields(self) -> None:
+        while self.at_op(".") and self.peek(1).kind is Kind.NAME:
+            if self.peek(2).is_op("("):
+                self.refuse_method(self.peek(1))
+            self.pos += 2
+
+    # -- between operands -----------------------------------------------------------------------
+
+    def _infix(self, left: Expr, start: int, power: int) -> Expr | None:
+        """Extend `left` by the operator that stands here, if it binds tightly enough."""
+        if self.peek().kind is Kind.OP:
+            return self._symbol(left, start, power)
+        if self.peek().kind is not Kind.NAME or self.peek().quoted:
+            return None
+        word = self.peek().text.upper()
+        if word in ("AND", "OR"):
+            return self._chain(left, start, word) if power <= (_AND if word == "AND" else _OR) else None
+        if word in ("IS", "ISNULL", "NOTNULL"):
+            return self._is(left, start) if power <= self.grammar.is_ else None
+        if word in _PREDICATES or (word == "NOT" and self.peek(1).is_word(*_PREDICATES)):
+            return self._predicate(left, start) if power <= self.grammar.predicate else None
+        return self._word_operator(left, start, power, word)
+
+    def _word_operator(self, left: Expr, start: int, power: int, word: str) -> Expr | None:
+        if word == "DIV" and self.tokens.dialect == "spark" and power <= _SPARK_PRODUCT:
+            return self._verbatim_infix(left, start, 1, _SPARK_PRODUCT + 1)
+        if self.at_words("AT", "TIME", "ZONE") and power <= _AT_ZONE:
+            return self._verbatim_infix(left, start, 3, _AT_ZONE + 1)
+        if word == "COLLATE" and self.peek(1).kind in (Kind.NAME, Kind.STRING) and power <= _AT_ZONE:
+            text = VerbatimBuilder(self, start)
+            text.add(left, start)
+            self.pos += 2
+            self._fields()
+            return text.build()
+        return None
+
+    def _symbol(self, left: Expr, start: int, power: int) -> Expr | None:
+        operator = next((op for op in self.grammar.symbols if self.at_op(op.symbol)), None)
+        if operator is None or operator.power < power:
+            return None
+        if operator.call is None:
+            return self._verbatim_infix(left, start, len(operator.symbol), operator.power + 1)
+        self.pos += len(operator.symbol)
+        right = self.expression(operator.power + 1)
+        if operator.power == self.grammar.comparison:
+            self._refuse_second_comparison()
+        return Call(operator.call, (left, right), self.span_from(start))
+
+    def _refuse_second_comparison(self) -> None:
+        operator = next((op for op in self.grammar.symbols if self.at_op(op.symbol)), None)
+        if operator is not None and operator.power == self.grammar.comparison:
+            hint = "write a < b AND b < c; or use parentheses"
+            self.fail(f"a second comparison {operator.symbol} after the first", hint=hint)
+
+    def _verbatim_infix(self, left: Expr, start: int, length: int, power: int) -> Expr:
+        text = VerbatimBuilder(self, start)
+        text.add(left, start)
+        self.pos += length
+        right = self.pos
+        text.add(self.expression(power), right)
+        return text.build()
+
+    def _chain(self, left: Expr, start: int, word: str) -> Expr:
+        terms = [left]
+        while self.accept_word(word):
+            terms.append(self.expression((_AND if word == "AND" else _OR) + 1))
+        name = word.lower()
+        if len(terms) > _LONG_CHAIN:
+            return _balanced(name, terms)
+        begin = self.tokens[start].span
+        for term in terms[1:]:
+            left = Call(name, (left, term), begin.to(term.span or begin))
+        return left
+
+    def _is(self, left: Expr, start: int) -> Expr:
+        first = self.next()
+        negated = first.is_word("NOTNULL") or (first.is_word("IS") and self.accept_word("NOT"))
+        if not first.is_word("IS") or self.accept_word("NULL") or self.accept_word("UNKNOWN"):
+            return Call("is not null" if negated else "is null", (left,), self.span_from(start))
+        if self.accept_word("DISTINCT", "FROM"):
+            right = self.expression(self.grammar.is_ + 1)
+            name = "is not distinct from" if negated else "is distinct from"
+            return Call(name, (left, right), self.span_from(start))
+        if not self.at_word("TRUE", "FALSE"):
+            self.fail_expected("NULL, TRUE, FALSE or DISTINCT FROM after IS")
+        test = Call(f"is {self.next().text.lower()}", (left,), self.span_from(start))
+        return Call("not", (test,), self.span_from(start)) if negated else test
+
+    def _predicate(self, left: Expr, start: int) -> Expr:
+        text = VerbatimBuilder(self, start)
+        text.add(left, start)
+        negated = self.accept_word("NOT")
+        word = self.next().text.upper()
+        if word == "BETWEEN":
+            found: Expr = self._between(left, start)
+        elif word == "IN" and self.at_op("("):
+            found = self._in(left, start)
+        else:
+            if word == "SIMILAR":
+                self.expect_word("TO", "after SIMILAR")
+            pattern_start = self.pos
+            self._refuse_quantified_pattern()
+            pattern = self.expression(self.above_predicates)
+            text.add(pattern, pattern_start)
+            if word != "LIKE" or self.at_word("ESCAPE"):
+                return self._escape(text)
+            found = Call("like", (left, pattern), self.span_from(start))
+        return Call("not", (found,), self.span_from(start)) if negated else found
+
+    def _refuse_quantified_pattern(self) -> None:
+        if self.at_word("ANY", "ALL", "SOME") and self.peek(1).is_op("("):
+            hint = "write one LIKE for each pattern, with OR or AND"
+            self.fail(f"LIKE {describe(self.peek())} is not offered", hint=hint, error=UnsupportedQuery)
+
+    def _escape(self, text: VerbatimBuilder) -> Expr:
+        if self.accept_word("ESCAPE"):
+            start = self.pos
+            text.add(self.expression(self.above_predicates), start)
+        return text.build()
+
+    def _between(self, left: Expr, start: int) -> Call:
+        if self.at_word("SYMMETRIC"):
+            self.fail(
+                "BETWEEN SYMMETRIC is not offered", hint="write least(a, b) and greatest(a, b)", error=UnsupportedQuery
+            )
+        low = self.expression(self.above_predicates)
+        self.expect_word("AND", "in BETWEEN", "write x BETWEEN low AND high")
+        high = self.expression(self.above_predicates)
+        return Call("between", (left, low, high), self.span_from(start))
+
+    def _in(self, left: Expr, start: int) -> Call:
+        self.refuse_query()
+        close = self.close_of(self.pos)
+        self.next()
+        if self.pos == close:
+            self.fail_expected("at least one value in IN ( )")
+        items = [self.expression()]
+        while self.pos < close:
+            self.expect_op(",", "or ) in IN ( )", "is a comma missing?")
+            items.append(self.expression())
+        self.pos = close + 1
+        return Call("in", (left, *items), self.span_from(start))
+
+
+def _balanced(name: str, terms: list[Expr]) -> Expr:
+    """The same terms in the same order, half of them on each side."""
+    if len(terms) == 1:
+        return terms[0]
+    middle = len(terms) // 2
+    left, right = _balanced(name, terms[:middle]), _balanced(name, terms[middle:])
+    span = left.span.to(right.span) if left.span and right.span else None
+    return Call(name, (left, right), span)

@@ -1,0 +1,31 @@
+"""Every limit, its default and its name, in one place.
+
+A limit that is reached raises `LimitExceeded` with this name; nothing is ever cut short silently.
+The operator may raise them (`motif.limits.LIMITS = replace(LIMITS, ...)` or `limits=`), a query can not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Upper bounds on what a query may ask for."""
+
+    query_chars: int = 65_536
+    nesting_depth: int = 200
+    pattern_variables: int = 256
+    quantifier_bound: int = 1_000
+    pattern_states: int = 20_000
+    permute_items: int = 10
+    navigation_offset: int = 1_000
+    literal_digits: int = 4_300
+    identifier_chars: int = 512
+    match_steps: int = 50_000_000
+    """Steps of one search from one row before a match-dependent pattern is given up."""
+    memo_bytes: int = 512_000_000
+    """Memory for dead ends remembered in one partition of a row-only pattern."""
+
+
+LIMITS = Limits()

@@ -1,0 +1,74 @@
+"""Names of a query against a schema: every column in the host's spelling, or an error with a suggestion."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from motif.errors import MotifError, QueryBindError, did_you_mean
+from motif.ir.expr import Column, Expr, transform
+from motif.ir.query import Key, RowQuery
+from motif.ir.types import Schema
+
+
+class _Names:
+    def __init__(self, query: RowQuery, schema: Schema) -> None:
+        self.query = query
+        self.schema = schema
+        self.folded = {name.casefold(): name for name in reversed(schema)}
+        self.errors: list[MotifError] = []
+
+    def expr(self, expr: Expr) -> Expr:
+        return transform(expr, self.column)
+
+    def column(self, node: Expr) -> Expr | None:
+        if not isinstance(node, Column):
+            return None
+        if node.name in self.schema:
+            return node
+        if (known := self.folded.get(node.name.casefold())) is not None:
+            return replace(node, name=known)
+        self.errors.append(self.unknown(node))
+        return node
+
+    def unknown(self, node: Column) -> MotifError:
+        names = (*self.schema, *self.query.variables(), *(s.name for s in self.query.subsets))
+        what = "column" if self.schema else "column (the input has none)"
+        return QueryBindError(
+            f"unknown {what} {node.name}", source=self.query.source, span=node.span, hint=did_you_mean(node.name, names)
+        )
+
+
+def bind(query: RowQuery, schema: Schema) -> RowQuery:
+    """The query with the schema's own column names.
+
+    Raises the first unknown name; `bind_errors` lists all of them.
+    """
+    bound, errors = _bind(query, schema)
+    if errors:
+        raise errors[0]
+    return bound
+
+
+def bind_errors(query: RowQuery, schema: Schema) -> list[MotifError]:
+    """Every unknown name."""
+    return _bind(query, schema)[1]
+
+
+def _bind(query: RowQuery, schema: Schema) -> tuple[RowQuery, list[MotifError]]:
+    names = _Names(query, schema)
+    partition = tuple(replace(key, expr=names.expr(key.expr)) for key in query.partition)
+    bound = replace(
+        query,
+        partition=tuple(_named_by_schema(key) for key in partition),
+        order=tuple(replace(item, expr=names.expr(item.expr)) for item in query.order),
+        measures=tuple(replace(item, expr=names.expr(item.expr)) for item in query.measures),
+        defines=tuple(replace(item, condition=names.expr(item.condition)) for item in query.defines),
+    )
+    return bound, names.errors
+
+
+def _named_by_schema(key: Key) -> Key:
+    """A key that is a plain column is called as the schema calls it."""
+    if isinstance(key.expr, Column) and key.name.casefold() == key.expr.name.casefold():
+        return replace(key, name=key.expr.name)
+    return key

@@ -1,0 +1,372 @@
+"""Match-dependent conditions -> statements for the markers of the matching loop.
+
+Names in the text are counters and literals are read from arrays, so nothing of a query's text gets in, and
+queries of the same shape give the same text. Truth is generated twice, as `true` and as `false` of an
+expression: with NULLs these are not each other's opposite.
+
+Names: c3/z3 values and NULL flags of host column 3, m0/p0/n0 membership, positions and count of tracked set 0,
+t0/u0 running totals and counts of fold 0, ki/kf integer and float literals, lc codes of labels.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from motif.ir.expr import COMPARISONS, End
+from motif.ir.types import Kind
+from motif.plan.scalar import DAY, Base, Const, Fold, LabelAt, Lane, Op, Place, Read, Scalar, Trying, lane, scale
+
+Markers = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """What the generated statements read, in the order of the `env` argument."""
+
+    ints: tuple[Const, ...] = ()
+    floats: tuple[float, ...] = ()
+    sets: tuple[tuple[str, ...], ...] = ()
+    folds: tuple[Fold, ...] = ()
+    columns: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """Code of a value, and of whether it is NULL."""
+
+    code: str
+    null: str
+
+
+class _Generator:
+    def __init__(self, members: tuple[str, ...]) -> None:
+        self.everything = members
+        self.ints: list[Const] = []
+        self.floats: list[float] = []
+        self.sets: list[tuple[str, ...]] = []
+        self.folds: list[Fold] = []
+        self.columns: list[int] = []
+        self.lines: list[str] = []
+        self.reads: dict[Scalar, Value] = {}
+
+    # -- things read from env, numbered by first use
+
+    def set_number(self, members: tuple[str, ...]) -> int:
+        if members not in self.sets:
+            self.sets.append(members)
+        return self.sets.index(members)
+
+    def fold_number(self, fold: Fold) -> int:
+        if fold not in self.folds:
+            self.folds.append(fold)
+            self.set_number(fold.members)
+            if fold.column is not None:
+                self.column(fold.column)
+        return self.folds.index(fold)
+
+    def column(self, number: int) -> int:
+        if number not in self.columns:
+            self.columns.append(number)
+        return self.columns.index(number)
+
+    def constant(self, node: Const) -> str:
+        if lane(node.type) is Lane.FLOAT:
+            self.floats.append(float(node.value))  # type: ignore[arg-type]
+            return f"kf[{len(self.floats) - 1}]"
+        self.ints.append(node)
+        return f"ki[{len(self.ints) - 1}]"
+
+    # -- one condition
+
+    def condition(self, parts: tuple[Scalar, ...]) -> list[str]:
+        """Statements that set `ok`."""
+        self.lines, self.reads = [], {}
+        tests = [self.true(part) for part in parts]
+        return [*self.lines, f"ok = {' and '.join(tests)}"]
+
+    def position(self, place: Place) -> str:
+        """A local with the row at a place, -1 where there is none."""
+        name = f"q{len(self.lines)}"
+        match place.base:
+            case Base.ROW:
+                code = "row"
+            case Base.MATCH if place.end is End.FIRST:
+                code = f"start + {place.index} if start + {place.index} <= row else -1"
+            case Base.MATCH:
+                code = f"row - {place.index} if row - {place.index} >= start else -1"
+            case _:
+                k = self.set_number(place.members)
+                index = f"{place.index}" if place.end is End.FIRST else f"n{k} - {place.index + 1}"
+                code = f"p{k}[{index}] if n{k} > {place.index} else -1"
+        self.lines.append(f"{name} = {code}")
+        if place.shift:
+            self.lines.append(f"if {name} >= 0:")
+            self.lines.append(f"    {name} += {place.shift}")
+            self.lines.append(f"    if {name} < low or {name} >= high:")
+            self.lines.append(f"        {name} = -1")
+        return name
+
+    def read(self, node: Read) -> Value:
+        if node not in self.reads:
+            at = self.position(node.place)
+            column = self.column(node.column)
+            number = len(self.lines)
+            zero = "0.0" if lane(node.type) is Lane.FLOAT else "0"
+            given = node.absent is not None and node.absent.value is not None
+            absent = self.constant(node.absent) if given and node.absent is not None else zero
+            self.lines.append(f"v{number} = {absent}")
+            self.lines.append(f"e{number} = {not given}")
+            self.lines.append(f"if {at} >= 0:")
+            self.lines.append(f"    e{number} = z{column}[{at}] != 0")
+            self.lines.append(f"    v{number} = c{column}[{at}]")
+            self.reads[node] = Value(f"v{number}", f"e{number}")
+        return self.reads[node]
+
+    def label(self, node: LabelAt) -> Value:
+        if node not in self.reads:
+            at = self.position(node.place)
+            number = len(self.lines)
+            self.lines.append(f"e{number} = {at} < start or {at} > row")
+            self.lines.append(f"v{number} = 0 if e{number} else lc[labels[written + {at} - start]]")
+            self.reads[node] = Value(f"v{number}", f"e{number}")
+        return self.reads[node]
+
+    def fold(self, node: Fold) -> Value:
+        if node.column is None:
+            if node.members == self.everything:
+                return Value("(row - start + 1)", "False")
+            return Value(f"n{self.set_number(node.members)}", "False")
+        j = self.fold_number(node)
+        count = f"n{self.set_number(node.members)}"
+        match node.name:
+            case "count":
+                return Value(f"u{j}[{count}]", "False")
+            case _:
+                return Value(f"t{j}[{count}]", f"(u{j}[{count}] == 0)")
+
+    # -- values
+
+    def value(self, node: Scalar) -> Value:
+        match node:
+            case Read():
+                return self.read(node)
+            case Const(value=None):
+                return Value("0.0" if lane(node.type) is Lane.FLOAT else "0", "True")
+            case Const():
+                return Value(self.constant(node), "False")
+            case Fold():
+                return self.fold(node)
+            case LabelAt():
+                return self.label(node)
+            case Trying():
+                return Value("trying", "False")
+            case Op():
+                return self.operator(node)
+
+    def operator(self, node: Op) -> Value:
+        if node.name == "case":
+            return self.case(node)
+        if node.type.kind is Kind.BOOLEAN and node.name not in ("coalesce", "greatest", "least"):
+            true, false = self.true(node), self.false(node)
+            return Value(f"(1 if {true} else 0)", f"(not {true} and not {false})")
+        values = [self.value(arg) for arg in node.args]
+        if node.name in ("coalesce", "greatest", "least"):
+            return self.pick(node, values)
+        null = _any([v.null for v in values])
+        codes = [v.code for v in values]
+        is_float = lane(node.type) is Lane.FLOAT
+        match node.name:
+            case "+" | "-" if not is_float:
+                return Value(f"add({codes[0]}, {'-' if node.name == '-' else ''}{codes[1]})", null)
+            case "*" if not is_float:
+                return Value(f"mul({codes[0]}, {codes[1]})", null)
+            case "+" | "-" | "*":
+                return Value(f"({codes[0]} {node.name} {codes[1]})", null)
+            case "/":
+                return Value(f"({codes[0]} / {codes[1]} if {codes[1]} != 0.0 else 0.0)", _any([null, f"{codes[1]} == 0.0"]))
+            case "%":
+                rem = "frem" if is_float else "rem"
+                zero = "0.0" if is_float else "0"
+                code = f"({rem}({codes[0]}, {codes[1]}) if {codes[1]} != 0 else {zero})"
+                return Value(code, _any([null, f"{codes[1]} == 0"]))
+            case "neg":
+                return Value(f"(-{codes[0]})", null)
+            case "abs":
+                return Value(f"abs({codes[0]})", null)
+            case "to_float":
+                unit = 10 ** scale(node.args[0].type)
+                return Value(f"({codes[0]} / {unit}.0)", null)
+            case "rescale":
+                return Value(f"mul({codes[0]}, {10 ** (scale(node.type) - scale(node.args[0].type))})", null)
+            case "days_to_us":
+                return Value(f"mul({codes[0]}, {DAY})", null)
+            case _:
+                raise AssertionError(node.name)
+
+    def case(self, node: Op) -> Value:
+        last = self.value(node.args[-1])
+        code, null = last.code, last.null
+        for position in range(len(node.args) - 3, -1, -2):
+            test, result = self.true(node.args[position]), self.value(node.args[position + 1])
+            code = f"({result.code} if {test} else {code})"
+            null = f"({result.null} if {test} else {null})"
+        return Value(code, null)
+
+    def pick(self, node: Op, values: list[Value]) -> Value:
+        """COALESCE takes the first that is not NULL, GREATEST and LEAST ignore NULLs."""
+        best = values[-1]
+        for value in reversed(values[:-1]):
+            if node.name == "coalesce":
+                code = f"({best.code} if {value.null} else {value.code})"
+            else:
+                first, second = (best.code, value.code) if node.name == "greatest" else (value.code, best.code)
+                smaller = self.less(first, second, lane(node.type))
+                chosen = f"({value.code} if {smaller} else {best.code})"
+                code = f"({best.code} if {value.null} else ({value.code} if {best.null} else {chosen}))"
+            best = Value(code, f"({value.null} and {best.null})")
+        return best
+
+    # -- truth
+
+    def less(self, left: str, right: str, kind: Lane) -> str:
+        return f"below({left}, {right})" if kind is Lane.FLOAT else f"({left} < {right})"
+
+    def same(self, left: str, right: str, kind: Lane) -> str:
+        return f"alike({left}, {right})" if kind is Lane.FLOAT else f"({left} == {right})"
+
+    def true(self, node: Scalar) -> str:
+        """Code that is true where the expression is TRUE (not NULL)."""
+        return self.truth(node, wanted=True)
+
+    def false(self, node: Scalar) -> str:
+        """Code that is true where the expression is FALSE (not NULL)."""
+        return self.truth(node, wanted=False)
+
+    def truth(self, node: Scalar, wanted: bool) -> str:
+        if isinstance(node, Op):
+            args = node.args
+            match node.name:
+                case "and" | "or":
+                    word = " and " if (node.name == "and") == wanted else " or "
+                    return f"({word.join(self.truth(arg, wanted) for arg in args)})"
+                case "not":
+                    return self.truth(args[0], not wanted)
+                case "is true" | "is false":
+                    test = self.truth(args[0], node.name == "is true")
+                    return test if wanted else f"(not {test})"
+                case "is null" | "is not null":
+                    null = self.value(args[0]).null
+                    return f"({null})" if (node.name == "is null") == wanted else f"(not {null})"
+                case "is distinct from" | "is not distinct from":
+                    return self.distinct(node, (node.name == "is distinct from") == wanted)
+                case name if name in COMPARISONS:
+                    return self.comparison(node, wanted)
+        value = self.value(node)
+        return f"(not {value.null} and {value.code} {'!=' if wanted else '=='} 0)"
+
+    def comparison(self, node: Op, wanted: bool) -> str:
+        left, right = self.value(node.args[0]), self.value(node.args[1])
+        kind = lane(node.args[0].type) if node.args[0].type.kind is not Kind.NULL else lane(node.args[1].type)
+        match node.name:
+            case "=" | "<>":
+                test, positive = self.same(left.code, right.code, kind), node.name == "="
+            case "<" | ">=":
+                test, positive = self.less(left.code, right.code, kind), node.name == "<"
+            case _:
+                test, positive = self.less(right.code, left.code, kind), node.name == ">"
+        outcome = test if positive == wanted else f"not {test}"
+        present = [f"not {null}" for null in (left.null, right.null) if null != "False"]
+        return f"({' and '.join([*present, outcome])})"
+
+    def distinct(self, node: Op, wanted: bool) -> str:
+        left, right = self.value(node.args[0]), self.value(node.args[1])
+        same = self.same(left.code, right.code, lane(node.args[0].type))
+        equal = f"(({left.null} and {right.null}) or (not {left.null} and not {right.null} and {same}))"
+        return f"(not {equal})" if wanted else equal
+
+
+def _any(tests: list[str]) -> str:
+    kept = [test for test in tests if test != "False"]
+    return f"({' or '.join(kept)})" if kept else "False"
+
+
+def generate(conditions: tuple[tuple[Scalar, ...], ...], variables: tuple[str, ...]) -> tuple[Markers, Environment]:
+    """Statements and environment for the match-dependent parts of all variables, in their order."""
+    generator = _Generator(variables)
+    tests = {number: generator.condition(parts) for number, parts in enumerate(conditions) if parts}
+    if not tests:
+        return (), Environment()
+    environment = Environment(
+        tuple(generator.ints), tuple(generator.floats), tuple(generator.sets), tuple(generator.folds), tuple(generator.columns)
+    )
+    markers = (
+        ("prologue", _prologue(environment)),
+        ("reset", "\n".join(f"n{k} = 0" for k in range(len(environment.sets))) or "pass"),
+        ("take", _take(generator, environment, tests)),
+        ("undo", _undo(environment)),
+    )
+    return markers, environment
+
+
+def _prologue(environment: Environment) -> str:
+    names = ["ki", "kf", "lc"]
+    names += [f"m{k}" for k in range(len(environment.sets))]
+    names += [f"p{k}" for k in range(len(environment.sets))]
+    names += [f"{letter}{j}" for j in range(len(environment.folds)) for letter in "tu"]
+    names += [f"{letter}{c}" for c in range(len(environment.columns)) for letter in "cz"]
+    counts = [f"n{k} = 0" for k in range(len(environment.sets))]
+    return "\n".join([*(f"{name} = env[{i}]" for i, name in enumerate(names)), *counts])
+
+
+def _take(generator: _Generator, environment: Environment, tests: dict[int, list[str]]) -> str:
+    lines: list[str] = []
+    for k, members in enumerate(environment.sets):
+        lines += [f"if m{k}[pc] != 0:", f"    p{k}[n{k}] = row", f"    n{k} += 1"]
+        for j, fold in enumerate(environment.folds):
+            if fold.members == members:
+                lines += ["    " + line for line in _advance(j, k, fold, environment)]
+    word = "if"
+    for number, statements in tests.items():
+        lines += [f"{word} arg[pc] == {number}:", *("    " + line for line in statements)]
+        word = "elif"
+    if environment.sets:
+        lines.append("if not ok:")
+        for k in range(len(environment.sets)):
+            lines += [f"    if m{k}[pc] != 0:", f"        n{k} -= 1"]
+    return "\n".join(lines)
+
+
+def _advance(j: int, k: int, fold: Fold, environment: Environment) -> list[str]:
+    """Extend the running total of a fold by the row just taken."""
+    assert fold.column is not None
+    c = environment.columns.index(fold.column)
+    old, new = f"n{k} - 1", f"n{k}"
+    is_float = lane(fold.type) is Lane.FLOAT
+    match fold.name:
+        case "sum" if not is_float:
+            total = f"add(t{j}[{old}], c{c}[row])"
+        case "sum":
+            total = f"t{j}[{old}] + c{c}[row]"
+        case "min" | "max":
+            pair = (f"c{c}[row]", f"t{j}[{old}]") if fold.name == "min" else (f"t{j}[{old}]", f"c{c}[row]")
+            better = f"below({pair[0]}, {pair[1]})" if is_float else f"{pair[0]} < {pair[1]}"
+            total = f"c{c}[row] if u{j}[{old}] == 0 or {better} else t{j}[{old}]"
+        case _:
+            total = f"t{j}[{old}]"
+    return [
+        f"if z{c}[row] == 0:",
+        f"    t{j}[{new}] = {total}",
+        f"    u{j}[{new}] = u{j}[{old}] + 1",
+        "else:",
+        f"    t{j}[{new}] = t{j}[{old}]",
+        f"    u{j}[{new}] = u{j}[{old}]",
+    ]
+
+
+def _undo(environment: Environment) -> str:
+    if not environment.sets:
+        return "pass"
+    lines = ["while row > back:", "    row -= 1", "    at = labels[written + row - start]"]
+    for k in range(len(environment.sets)):
+        lines += [f"    if m{k}[at] != 0:", f"        n{k} -= 1"]
+    return "\n".join(lines)

@@ -1,0 +1,209 @@
+"""Split every DEFINE into what one row decides, what its neighbours decide, and what the match decides.
+
+A condition is a conjunction. Parts that speak of the current row alone are left to the host, which computes one
+boolean column per variable. Parts that also read rows at a fixed distance (PREV, NEXT) are computed column-wise on
+the sorted rows. Only the rest runs inside the search. Both of these read *host columns*: the largest pieces of an
+expression that speak of one row are hoisted, so any function of the host works in them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from motif.errors import UnsupportedQuery
+from motif.ir.expr import Aggregate, At, Call, Expr, Label, Literal, MatchNumber, Verbatim, transform, walk
+from motif.ir.expr import End
+from motif.ir.query import RowQuery
+from motif.plan.scalar import (
+    NATIVE,
+    STRICT,
+    Base,
+    Const,
+    Fold,
+    LabelAt,
+    Op,
+    Place,
+    Read,
+    Scalar,
+    Trying,
+    scalars,
+)
+
+CURRENT = Place(Base.ROW)
+
+
+class HostColumns:
+    """Row expressions the host computes before the matching; equal ones are one column."""
+
+    def __init__(self) -> None:
+        self.exprs: list[Expr] = []
+
+    def index(self, expr: Expr) -> int:
+        """The number of the column, added if it is new."""
+        if expr not in self.exprs:
+            self.exprs.append(expr)
+        return self.exprs.index(expr)
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """The three parts of one variable's condition; no part means no restriction."""
+
+    var: str
+    row: Expr | None = None
+    neighbours: tuple[Scalar, ...] = ()
+    match: tuple[Scalar, ...] = ()
+    texts: dict[str, list[Expr]] = field(default_factory=dict)
+    """The conjuncts as written, by the part they went to; for `explain`."""
+
+
+def split_conditions(query: RowQuery, columns: HostColumns) -> tuple[Condition, ...]:
+    """One `Condition` per variable of the pattern, in the order of the variables."""
+    defines = {define.var: define.condition for define in query.defines}
+    return tuple(_split(query, columns, var, defines.get(var)) for var in query.variables())
+
+
+def _split(query: RowQuery, columns: HostColumns, var: str, condition: Expr | None) -> Condition:
+    if condition is None:
+        return Condition(var)
+    lifter = _Lifter(query, columns, var)
+    row: list[Expr] = []
+    neighbours: list[Scalar] = []
+    match: list[Scalar] = []
+    texts: dict[str, list[Expr]] = {"row": [], "neighbours": [], "match": []}
+    for conjunct in _conjuncts(condition):
+        known = lifter.own_label(conjunct)
+        if lifter.on_current_row(known):
+            row.append(lifter.row_expr(known))
+            texts["row"].append(conjunct)
+            continue
+        lifted = lifter.lift(known)
+        fixed = all(_is_fixed(part) for part in scalars(lifted))
+        (neighbours if fixed else match).append(lifted)
+        texts["neighbours" if fixed else "match"].append(conjunct)
+    return Condition(var, _all_of(row), tuple(neighbours), tuple(match), texts)
+
+
+def _conjuncts(expr: Expr) -> list[Expr]:
+    if isinstance(expr, Call) and expr.name == "and":
+        return [part for arg in expr.args for part in _conjuncts(arg)]
+    return [expr]
+
+
+def _all_of(parts: list[Expr]) -> Expr | None:
+    if not parts:
+        return None
+    whole = parts[0]
+    for part in parts[1:]:
+        whole = Call("and", (whole, part))
+    return whole
+
+
+def _is_fixed(node: Scalar) -> bool:
+    """Reads only rows at a fixed distance from the current one."""
+    match node:
+        case Read(place=place):
+            return place.base is Base.ROW
+        case Fold() | LabelAt() | Trying():
+            return False
+        case _:
+            return True
+
+
+class _Lifter:
+    """Turns an expression into scalars over host columns, for the condition of one variable."""
+
+    def __init__(self, query: RowQuery, columns: HostColumns, var: str) -> None:
+        self.query = query
+        self.columns = columns
+        self.var = var
+
+    def own_label(self, expr: Expr) -> Expr:
+        """CLASSIFIER() of the row under test is the variable being tested."""
+
+        def known(node: Expr) -> Expr | None:
+            if isinstance(node, At) and isinstance(node.arg, Label) and self.place(node).is_current:
+                return Literal(self.var, node.span)
+            return None
+
+        return transform(expr, known)
+
+    def place(self, at: At) -> Place:
+        """Where an `At` reads; the row under test is already the last of its variable."""
+        members = self.query.members(at.var)
+        if at.end is End.LAST and at.index == 0 and self.var in members:
+            return Place(Base.ROW, shift=at.shift)
+        if at.var is None:
+            return Place(Base.MATCH, end=at.end, index=at.index, shift=at.shift)
+        return Place(Base.SET, members, at.end, at.index, at.shift)
+
+    def on_current_row(self, expr: Expr) -> bool:
+        """Nothing but the row under test decides it."""
+        return self.single_place(expr) in (CURRENT, None) and not self.needs_match(expr)
+
+    def needs_match(self, expr: Expr) -> bool:
+        return any(isinstance(node, Aggregate | MatchNumber | Label) for node in walk(expr))
+
+    def places(self, expr: Expr) -> set[Place]:
+        return {self.place(node) for node in walk(expr) if isinstance(node, At)}
+
+    def single_place(self, expr: Expr) -> Place | None:
+        """The one place everything in `expr` is read at; None for constants; a Place no row has for several."""
+        places = self.places(expr)
+        if not places:
+            return None
+        return places.pop() if len(places) == 1 else Place(Base.MATCH, index=-1)
+
+    def row_expr(self, expr: Expr) -> Expr:
+        """The expression as the host sees it, on one row."""
+        return transform(expr, lambda node: node.arg if isinstance(node, At) else None)
+
+    def lift(self, expr: Expr) -> Scalar:
+        """Hoist what one row decides, keep native operators, refuse the rest."""
+        if isinstance(expr, Literal):
+            return Const(expr.value)
+        if not self.needs_match(expr):
+            place = self.single_place(expr) or CURRENT
+            if place.index >= 0 and (isinstance(expr, At) or place.is_current or self.is_strict(expr)):
+                return Read(self.columns.index(self.row_expr(expr)), place)
+        match expr:
+            case At(arg=Label()):
+                return LabelAt(self.place(expr))
+            case Aggregate():
+                return self.fold(expr)
+            case MatchNumber():
+                return Trying()
+            case Call(name=name, args=args, span=span) if name in NATIVE:
+                return Op(name, tuple(self.lift(arg) for arg in args), span=span)
+            case Call() | Verbatim() if not self.needs_match(expr) and len(self.places(expr)) == 1:
+                place = self.places(expr).pop()
+                return Read(self.columns.index(self.row_expr(expr)), place, absent=Const(None))
+            case _:
+                raise self.refused(expr)
+
+    def is_strict(self, expr: Expr) -> bool:
+        """NULL wherever one of its columns is: then a missing row gives NULL too."""
+        return all(
+            isinstance(node, At | Literal) or (isinstance(node, Call) and node.name in STRICT)
+            for node in walk(self.outline(expr))
+        )
+
+    def outline(self, expr: Expr) -> Expr:
+        """The expression without the insides of its navigations, which are NULL as a whole."""
+        return transform(expr, lambda node: replace(node, arg=Literal(None)) if isinstance(node, At) else None)
+
+    def fold(self, node: Aggregate) -> Scalar:
+        if node.arg is not None and any(isinstance(part, Label) for part in walk(node.arg)):
+            raise self.refused(node)
+        column = None if node.arg is None else self.columns.index(node.arg)
+        return Fold(node.name, column, self.query.members(node.var), span=node.span)
+
+    def refused(self, expr: Expr) -> UnsupportedQuery:
+        name = expr.name.upper() if isinstance(expr, Call | Aggregate) else "this expression"
+        return UnsupportedQuery(
+            f"not supported in DEFINE: {name} on values of different rows",
+            source=self.query.source,
+            span=expr.span,
+            hint="across rows Motif computes + - * / %, comparisons, AND OR NOT, CASE, COALESCE, NULLIF, ABS, GREATEST, "
+            "LEAST and IS NULL; apply other functions to one row at a time, or compute them in MEASURES and filter outside",
+        )

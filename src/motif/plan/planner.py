@@ -1,0 +1,250 @@
+"""Query + source -> Program, one step after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from motif.errors import QueryBindError, Span as TextSpan, UnsupportedQuery
+from motif.ir.expr import Column, Expr, Interval, walk
+from motif.ir.query import MatchMode, RowQuery, Rows
+from motif.ir.types import Kind, Schema, Type
+from motif.plan import automaton as a
+from motif.plan.bind import bind
+from motif.plan.codegen import generate
+from motif.plan.conditions import Condition, HostColumns, split_conditions
+from motif.plan.outputs import Gather, Outputs, plan_outputs
+from motif.plan.program import Program, SortKey, Span
+from motif.plan.scalar import DAY, Base, Const, Fold, LabelAt, Lane, Read, Scalar, Trying, Typer, lane, scalars, scale
+from motif.plan.source import HostRefusal, Source
+
+NEVER, PER_SEARCH, ALWAYS = 2, 1, 0
+
+
+def plan(query: RowQuery, source: Source) -> Program:
+    """Check the query against its input and compile it."""
+    query = bind(query, source.schema)
+    machine = a.compile_pattern(query)
+    columns = HostColumns()
+    keys = tuple(columns.index(key.expr) for key in query.partition)
+    conditions = split_conditions(query, columns)
+    row_columns = tuple(None if c.row is None else columns.index(c.row) for c in conditions)
+    outputs = plan_outputs(query, source.schema, columns)
+    time = columns.index(query.order[0].expr) if query.within and query.order else None
+    types = _host_types(query, columns.exprs, source)
+    _check_row_conditions(query, conditions, row_columns, types)
+    typer = Typer(types, source.dialect, query.source)
+    typed = _Typed(query, typer, columns.exprs, source)
+    neighbours = tuple(typed.conditions(c.var, c.neighbours) for c in conditions)
+    dependent = tuple(typed.conditions(c.var, c.match) for c in conditions)
+    variables = query.variables()
+    markers, environment = generate(dependent, variables)
+    slots, fleeting = _memory(query, machine, dependent, variables)
+    back, ahead = _reach((*neighbours, *dependent), outputs)
+    return Program(
+        query=query,
+        dialect=source.dialect,
+        columns=tuple(columns.exprs),
+        types=types,
+        keys=keys,
+        order=tuple(SortKey(item.expr, item.descending, item.nulls_first) for item in query.order),
+        ties=_ties(query, source.schema),
+        variables=variables,
+        automaton=machine,
+        conditions=conditions,
+        row_columns=row_columns,
+        neighbours=neighbours,
+        dependent=dependent,
+        markers=markers,
+        environment=environment,
+        slots=slots,
+        fleeting=fleeting,
+        lookback=back,
+        lookahead=ahead,
+        within=_within(query, time, types),
+        outputs=outputs,
+    )
+
+
+def _host_types(query: RowQuery, exprs: Sequence[Expr], source: Source) -> tuple[Type, ...]:
+    """Ask for all types at once; if the host refuses, find the expression to blame."""
+    try:
+        return tuple(source.types_of(exprs))
+    except HostRefusal as refusal:
+        for expr in exprs:
+            try:
+                source.types_of([expr])
+            except HostRefusal as culprit:
+                raise QueryBindError(str(culprit), source=query.source, span=extent(expr)) from None
+        raise QueryBindError(str(refusal)) from None
+
+
+def extent(expr: Expr) -> TextSpan | None:
+    """The piece of text an expression was written as."""
+    spans = [node.span for node in walk(expr) if node.span is not None]
+    if not spans:
+        return None
+    return TextSpan(min(span.start for span in spans), max(span.end for span in spans))
+
+
+def _check_row_conditions(
+    query: RowQuery, conditions: Sequence[Condition], columns: Sequence[int | None], types: Sequence[Type]
+) -> None:
+    for condition, column in zip(conditions, columns, strict=True):
+        if column is not None and types[column].kind not in (Kind.BOOLEAN, Kind.NULL):
+            raise _not_a_condition(query, condition.var, types[column], condition.row)
+
+
+def _not_a_condition(query: RowQuery, var: str, kind: Type, expr: Expr | None) -> QueryBindError:
+    define = next(define for define in query.defines if define.var == var)
+    span = extent(expr) if expr is not None else None
+    return QueryBindError(
+        f"DEFINE {var} must be a condition, but is of type {kind}",
+        source=query.source,
+        span=span or extent(define.condition),
+        hint="compare it with something, for example <> 0 or IS NOT NULL",
+    )
+
+
+class _Typed:
+    """Typed conditions, with the host's word on what a function makes of a missing row."""
+
+    def __init__(self, query: RowQuery, typer: Typer, exprs: Sequence[Expr], source: Source) -> None:
+        self.query = query
+        self.typer = typer
+        self.exprs = exprs
+        self.source = source
+
+    def conditions(self, var: str, parts: Iterable[Scalar]) -> tuple[Scalar, ...]:
+        return tuple(self.condition(var, part) for part in parts)
+
+    def condition(self, var: str, part: Scalar) -> Scalar:
+        node = self.typer.typed(self.with_absent(part))
+        if node.type.kind not in (Kind.BOOLEAN, Kind.NULL):
+            raise _not_a_condition(self.query, var, node.type, None)
+        for inner in scalars(node):
+            if isinstance(inner, Read) and inner.type.kind is Kind.OTHER:
+                raise UnsupportedQuery(
+                    f"not supported in DEFINE: values of this type of different rows ({inner.type})",
+                    source=self.query.source,
+                    span=extent(self.exprs[inner.column]),
+                    hint="compare a number, string, boolean or time made from it",
+                )
+        return node
+
+    def with_absent(self, node: Scalar) -> Scalar:
+        from dataclasses import replace
+
+        from motif.plan.scalar import Op
+
+        match node:
+            case Read(column=column, absent=Const()):
+                value = self.source.on_nulls([self.exprs[column]])[0]
+                return replace(node, absent=Const(value))  # type: ignore[arg-type]
+            case Op(args=args):
+                return replace(node, args=tuple(self.with_absent(arg) for arg in args))
+            case _:
+                return node
+
+
+def _ties(query: RowQuery, schema: Schema) -> tuple[str, ...]:
+    """Columns the conditions read, then those only the outputs read, each in the schema's order."""
+    conditions = [define.condition for define in query.defines]
+    conditions += [key.expr for key in query.partition] + [item.expr for item in query.order]
+    decided = _read_by(conditions)
+    shown = _read_by([measure.expr for measure in query.measures]) if query.rows is Rows.ONE else set(schema)
+    return (*(n for n in schema if n in decided), *(n for n in schema if n in shown and n not in decided))
+
+
+def _read_by(exprs: Iterable[Expr]) -> set[str]:
+    return {node.name for expr in exprs for node in walk(expr) if isinstance(node, Column)}
+
+
+def _within(query: RowQuery, time: int | None, types: Sequence[Type]) -> Span | None:
+    if query.within is None:
+        return None
+    bound, span = query.within.bound, query.within.span
+    if time is None:
+        raise QueryBindError("WITHIN needs an ORDER BY", source=query.source, span=span, hint="add ORDER BY a time column")
+    kind = types[time]
+    if isinstance(bound, Interval):
+        if kind.kind is Kind.DATE:
+            return Span(time, bound.microseconds // DAY)
+        if kind.kind in (Kind.TIMESTAMP, Kind.TIMESTAMP_TZ, Kind.TIME, Kind.INTERVAL):
+            return Span(time, bound.microseconds * 10 ** scale(kind))
+        hint = "write a plain number for a numeric ORDER BY column"
+    elif lane(kind) is Lane.INT and kind.kind in (Kind.INTEGER, Kind.DECIMAL):
+        return Span(time, int(bound * 10 ** scale(kind) // 1))
+    elif kind.kind is Kind.FLOAT:
+        return Span(time, float(bound))
+    else:
+        hint = "write an interval for a time column, e.g. INTERVAL '10' MINUTE"
+    raise QueryBindError(f"WITHIN does not fit the first ORDER BY column ({kind})", source=query.source, span=span, hint=hint)
+
+
+def _reach(conditions: Iterable[tuple[Scalar, ...]], outputs: Outputs) -> tuple[int, int]:
+    """How many rows before and after a match its conditions and measures may read."""
+    shifts = [0]
+    for parts in conditions:
+        for part in parts:
+            shifts += [n.place.shift for n in scalars(part) if isinstance(n, Read | LabelAt)]
+    measured = [leaf.shift for leaf in outputs.leaves if isinstance(leaf, Gather)]
+    return -min(*shifts, *measured, 0), max(*shifts, *measured, 0)
+
+
+def _memory(
+    query: RowQuery, machine: a.Automaton, dependent: Sequence[tuple[Scalar, ...]], variables: tuple[str, ...]
+) -> tuple[tuple[int, ...], tuple[bool, ...]]:
+    """Which SPLITs may remember dead ends, and for how long.
+
+    A dead end stays dead for the partition if no condition reachable from it depends on the match; for one search if
+    those depend only on where the match started; otherwise it says nothing about another path.
+    """
+    classes = [_dependence(parts, variables) for parts in dependent]
+    worst = _worst_reachable(machine, classes)
+    brief = query.within is not None or query.match_mode is MatchMode.INCREMENTAL
+    slots, fleeting, used = [], [], 0
+    for state in range(len(machine)):
+        remembered = machine.op[state] == a.SPLIT and worst[state] != NEVER
+        slots.append(used if remembered else -1)
+        fleeting.append(brief or worst[state] == PER_SEARCH)
+        used += remembered
+    return tuple(slots), tuple(fleeting)
+
+
+def _dependence(parts: tuple[Scalar, ...], variables: tuple[str, ...]) -> int:
+    worst = ALWAYS
+    for node in (inner for part in parts for inner in scalars(part)):
+        match node:
+            case Read(place=place) if place.base is Base.SET:
+                return NEVER
+            case LabelAt():
+                return NEVER
+            case Fold(members=members) if members != variables:
+                return NEVER
+            case Read(place=place) if place.base is Base.MATCH:
+                worst = PER_SEARCH
+            case Fold() | Trying():
+                worst = PER_SEARCH
+            case _:
+                pass
+    return worst
+
+
+def _worst_reachable(machine: a.Automaton, classes: Sequence[int]) -> list[int]:
+    """Per state, the worst class among conditions that may still be tested."""
+    worst = [classes[machine.var[s]] if machine.op[s] == a.SYMBOL else ALWAYS for s in range(len(machine))]
+    before: list[list[int]] = [[] for _ in worst]
+    for state in range(len(machine)):
+        for successor in machine.successors(state):
+            before[successor].append(state)
+    for level in (NEVER, PER_SEARCH):
+        pending = [state for state, found in enumerate(worst) if found == level]
+        while pending:
+            for state in before[pending.pop()]:
+                if worst[state] < level:
+                    worst[state] = level
+                    pending.append(state)
+    return worst
+
+
+

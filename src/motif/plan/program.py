@@ -1,0 +1,86 @@
+"""A planned clause: all that a Session needs, and what the host computes before and after it.
+
+Flat, frozen, printable and versioned. This is what Spark ships to its workers.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+from motif.ir.expr import Expr
+from motif.ir.query import RowQuery
+from motif.ir.types import Type
+from motif.plan.automaton import Automaton
+from motif.plan.codegen import Environment, Markers
+from motif.plan.conditions import Condition
+from motif.plan.outputs import Outputs
+from motif.plan.scalar import Scalar
+
+VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class SortKey:
+    """One ORDER BY item of the host query; `column` where the sorted value is also handed over."""
+
+    expr: Expr
+    descending: bool = False
+    nulls_first: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """WITHIN: a host column and the largest difference in its lane's unit."""
+
+    column: int
+    bound: int | float
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """See the module."""
+
+    query: RowQuery
+    dialect: str
+    columns: tuple[Expr, ...]
+    """Row expressions the host hands over, sorted; a plain column is one of the input's own."""
+    types: tuple[Type, ...]
+    keys: tuple[int, ...]
+    """Columns that tell partitions apart."""
+    order: tuple[SortKey, ...]
+    ties: tuple[str, ...]
+    """Columns that order rows equal in ORDER BY."""
+    variables: tuple[str, ...]
+    automaton: Automaton
+    conditions: tuple[Condition, ...]
+    row_columns: tuple[int | None, ...]
+    """Per variable: the boolean host column of its row-only part."""
+    neighbours: tuple[tuple[Scalar, ...], ...]
+    """Per variable: conditions on rows at a fixed distance, typed."""
+    dependent: tuple[tuple[Scalar, ...], ...]
+    """Per variable: conditions on the match, typed."""
+    markers: Markers
+    environment: Environment
+    slots: tuple[int, ...]
+    """Per state: number of a SPLIT whose dead ends are remembered, or -1."""
+    fleeting: tuple[bool, ...]
+    """Per state: its dead ends hold for one search only."""
+    lookback: int
+    lookahead: int
+    within: Span | None
+    outputs: Outputs
+    version: int = VERSION
+
+    @property
+    def is_row_only(self) -> bool:
+        """No condition depends on the match: linear time is guaranteed."""
+        return not any(self.dependent)
+
+    @property
+    def fingerprint(self) -> str:
+        """Names the query in saved state: equal for equal meaning."""
+        from motif.ir.render import render_query
+
+        text = f"{self.version}\n{self.dialect}\n{render_query(self.query)}\n{self.types}"
+        return hashlib.sha256(text.encode()).hexdigest()[:32]

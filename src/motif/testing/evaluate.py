@@ -1,0 +1,162 @@
+"""What an expression of DEFINE or MEASURES means at one moment of a match."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from datetime import date, datetime
+from typing import Any, NamedTuple, assert_never
+
+from motif.ir.expr import (
+    Aggregate,
+    At,
+    Call,
+    Column,
+    End,
+    Expr,
+    Label,
+    Literal,
+    MatchNumber,
+    Mode,
+    Verbatim,
+)
+from motif.testing.scalars import NULL_AWARE, STRICT, Function, add, cast, identity, largest, smallest
+
+Row = Mapping[str, Any]
+"""Column values by case-folded name."""
+
+
+class View(NamedTuple):
+    """A partition, and as much of a match as the expression may know."""
+
+    rows: Sequence[Row]
+    start: int
+    labels: tuple[str, ...]
+    """One per row of the match from `start` on; in DEFINE the candidate's label is the last."""
+    seen: int
+    """How many of the labels RUNNING sees: the current row is the last of them."""
+    number: int | None
+
+
+class Evaluator:
+    """Evaluates the expressions of one query."""
+
+    def __init__(self, members: Callable[[str | None], tuple[str, ...]], functions: Mapping[str, Function]) -> None:
+        self._members = members
+        self._functions = functions
+
+    def value(self, expr: Expr, view: View, row: int | None = None) -> Any:
+        """The value of `expr`; `row` is the row that a surrounding `At` or `Aggregate` points to."""
+        match expr:
+            case Call():
+                return self._call(expr, view, row)
+            case Column(name=name):
+                assert row is not None, f"column {name} outside of At or Aggregate"
+                return view.rows[row][name.casefold()]
+            case Literal(value=value):
+                return value
+            case At():
+                return self._at(expr, view)
+            case Aggregate():
+                return self._aggregate(expr, view)
+            case Label():
+                assert row is not None, "Label outside of At or Aggregate"
+                position = row - view.start
+                return view.labels[position] if 0 <= position < len(view.labels) else None
+            case MatchNumber():
+                return view.number
+            case Verbatim():
+                return self._host_syntax(expr, view, row)
+            case _:
+                assert_never(expr)
+
+    def positions(self, var: str | None, view: View, mode: Mode | None) -> list[int]:
+        """Rows of the partition that are matched to `var`, in order."""
+        known = view.labels if mode is Mode.FINAL else view.labels[: view.seen]
+        if var is None:
+            return list(range(view.start, view.start + len(known)))
+        members = self._members(var)
+        return [view.start + i for i, label in enumerate(known) if label in members]
+
+    def _at(self, at: At, view: View) -> Any:
+        positions = self.positions(at.var, view, at.mode)
+        if at.index >= len(positions):
+            return None
+        row = positions[at.index if at.end is End.FIRST else -1 - at.index] + at.shift
+        return self.value(at.arg, view, row) if 0 <= row < len(view.rows) else None
+
+    def _aggregate(self, aggregate: Aggregate, view: View) -> Any:
+        positions = self.positions(aggregate.var, view, aggregate.mode)
+        if aggregate.arg is None:
+            return len(positions)
+        values = [self.value(aggregate.arg, view, row) for row in positions]
+        if aggregate.distinct:
+            values = distinct(values)
+        return aggregated(aggregate.name, values)
+
+    def _call(self, call: Call, view: View, row: int | None) -> Any:
+        if call.name == "case":
+            return self._case(call.args, view, row)
+        values = [self.value(arg, view, row) for arg in call.args]
+        if call.name in NULL_AWARE:
+            return NULL_AWARE[call.name](*values)
+        if call.name in STRICT:
+            return None if None in values else STRICT[call.name](*values)
+        if call.name in self._functions:
+            return self._functions[call.name](*values)
+        raise NotImplementedError(f"the reference has no function {call.name}")
+
+    def _case(self, args: tuple[Expr, ...], view: View, row: int | None) -> Any:
+        for condition, result in zip(args[:-1:2], args[1::2], strict=True):
+            if self.value(condition, view, row) is True:
+                return self.value(result, view, row)
+        return self.value(args[-1], view, row)
+
+    def _host_syntax(self, verbatim: Verbatim, view: View, row: int | None) -> Any:
+        """The few pieces of host syntax whose meaning is beyond doubt: CAST, DATE and TIMESTAMP literals."""
+        text = " ? ".join(verbatim.parts)
+        if found := re.fullmatch(r"\s*CAST\s*\(\s*\?\s*AS\s+(\w+)\s*\)", text, re.IGNORECASE):
+            return cast(self.value(verbatim.args[0], view, row), found[1])
+        if found := re.fullmatch(r"DATE\s*'(.*)'", text, re.IGNORECASE):
+            return date.fromisoformat(found[1])
+        if found := re.fullmatch(r"TIMESTAMP\s*'(.*)'", text, re.IGNORECASE):
+            return datetime.fromisoformat(found[1])
+        raise NotImplementedError(f"the reference can not read {text}")
+
+
+def distinct(values: Iterable[Any]) -> list[Any]:
+    """Each value once, where it first occurs."""
+    first: dict[Hashable, Any] = {}
+    for value in values:
+        first.setdefault(identity(value), value)
+    return list(first.values())
+
+
+def aggregated(name: str, values: list[Any]) -> Any:
+    """The aggregate of the values of some rows; all but ARRAY_AGG pass over NULLs."""
+    if name == "array_agg":
+        return values or None
+    present = [value for value in values if value is not None]
+    match name:
+        case "count":
+            return len(present)
+        case "sum":
+            return total(present)
+        case "avg":
+            return float(total(present)) / len(present) if present else None
+        case "min":
+            return smallest(present)
+        case "max":
+            return largest(present)
+        case _:
+            raise NotImplementedError(f"the reference has no aggregate {name}")
+
+
+def total(values: list[Any]) -> Any:
+    """The sum in the order of the rows; NULL over none."""
+    if not values:
+        return None
+    result = values[0]
+    for value in values[1:]:
+        result = add(result, value)
+    return result

@@ -1,0 +1,285 @@
+"""Random scalar expressions of DEFINE and MEASURES, as text, typed by construction."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Kind(StrEnum):
+    """Types of expressions; only equal kinds are compared with each other."""
+
+    INT = "int"
+    FLOAT = "float"
+    DECIMAL = "decimal"
+    TEXT = "text"
+    TIMESTAMP = "timestamp"
+    DATE = "date"
+
+
+KIND_WEIGHTS = {Kind.INT: 8, Kind.FLOAT: 3, Kind.DECIMAL: 3, Kind.TEXT: 4, Kind.TIMESTAMP: 1, Kind.DATE: 1}
+COLUMN_OF = {
+    Kind.INT: "v",
+    Kind.FLOAT: "w",
+    Kind.DECIMAL: "d",
+    Kind.TEXT: "c",
+    Kind.TIMESTAMP: "ts",
+    Kind.DATE: "day",
+}
+FORMS = {
+    Kind.INT: (
+        "({x} + {y})",
+        "({x} - {y})",
+        "({x} % 3)",
+        "ABS({x})",
+        "(2 * {x})",
+        "(- {x})",
+        "SIGN({x})",
+        "FLOOR({x} / 2)",
+        "CEIL({x} / 2)",
+        "ROUND({x} / 2)",
+    ),
+    Kind.FLOAT: ("({x} + {y})", "({x} - {y})", "({x} / 4)", "ABS({x})", "CAST({x} AS DOUBLE)"),
+    Kind.DECIMAL: ("({x} + {y})", "({x} - {y})", "LEAST({x}, {y})"),
+    Kind.TEXT: ("({x} || {y})", "UPPER({x})", "LOWER({x})"),
+    Kind.TIMESTAMP: ("({x} + INTERVAL '1' MINUTE)", "({x} - INTERVAL '30' SECOND)"),
+    Kind.DATE: ("LEAST({x}, {y})",),
+}
+FORMS_OF_ALL = (
+    "COALESCE({x}, {y})",
+    "NULLIF({x}, {y})",
+    "GREATEST({x}, {y})",
+    "CASE WHEN {x} IS NULL THEN {y} ELSE {z} END",
+)
+EASY_CONDITIONS = (
+    "{q}v >= {small}",
+    "{q}v <= {large}",
+    "{q}c IN ('a', 'b', 'c')",
+    "{q}c <> 'd'",
+    "{q}c = 'a' OR {q}c = 'b'",
+    "NOT {q}c = 'd'",
+    "{q}w >= 0.25",
+    "{q}d < 7.25",
+    "{q}b IS NOT FALSE",
+    "{q}b OR {q}v > 1",
+    "{q}v BETWEEN 1 AND 5",
+    "{q}v IS NOT NULL",
+    "{q}c LIKE 'a%' OR {q}v % 2 = 0",
+    "COALESCE({q}v, 3) > 1",
+    "CASE WHEN {q}v > 4 THEN {q}b ELSE TRUE END",
+    "{q}day IS NOT NULL",
+    "LENGTH({q}c) = 1",
+    "PREV({q}v) IS NULL OR {q}v >= PREV({q}v)",
+    "NEXT({q}c) IS NULL OR {q}c <= NEXT({q}c)",
+    "COALESCE({q}w <> PREV({q}w, 2), TRUE)",
+)
+"""True for most rows; `{q}` is nothing or a variable's prefix."""
+
+
+@dataclass(frozen=True)
+class ExprWriter:
+    """Writes expressions over the given variables; `define` is the variable being defined, None in MEASURES."""
+
+    rng: random.Random
+    names: Sequence[str]
+    """Primary variables and subsets."""
+    labels: Sequence[str]
+    """Primary variables: what CLASSIFIER() can be."""
+    define: str | None = None
+
+    # --- conditions ---
+
+    def definition(self) -> str:
+        """A condition for DEFINE that holds often enough."""
+        chance = self.rng.random()
+        if chance < 0.45:
+            return self.easy_condition()
+        if chance < 0.7:
+            return f"COALESCE({self.condition(2)}, TRUE)"
+        if chance < 0.88:
+            return f"{self.condition(1)} OR {self.easy_condition()}"
+        return self.condition(2)
+
+    def easy_condition(self) -> str:
+        """A condition on the candidate row alone."""
+        prefix = self.rng.choice(("", "", f"{self.define}." if self.define else ""))
+        template = self.rng.choice(EASY_CONDITIONS)
+        return f"({template.format(q=prefix, small=self.rng.choice((0, 1, 2)), large=self.rng.choice((4, 5, 6)))})"
+
+    def condition(self, depth: int) -> str:
+        """Any condition, in parentheses where that may matter."""
+        if depth == 0 or self.rng.random() < 0.45:
+            return self._predicate()
+        left, right = self.condition(depth - 1), self.condition(depth - 1)
+        form = self.rng.choice(
+            (
+                f"({left} AND {right})",
+                f"({left} OR {right})",
+                f"({left} OR {right})",
+                f"NOT ({left})",
+                f"COALESCE({left}, TRUE)",
+                f"CASE WHEN {left} THEN TRUE ELSE {right} END",
+                f"(({left}) IS TRUE)",
+                f"(({left}) IS NOT NULL)",
+            )
+        )
+        return str(form)
+
+    def _predicate(self) -> str:
+        kind = self._kind()
+        value = self.value(kind, 1)
+        chance = self.rng.random()
+        if chance < 0.12:
+            return f"({value} IS {self.rng.choice(('', 'NOT '))}NULL)"
+        if chance < 0.2:
+            low, high = self.value(kind, 0), self.value(kind, 0)
+            return f"({value} {self.rng.choice(('', 'NOT '))}BETWEEN {low} AND {high})"
+        if chance < 0.28 and kind in (Kind.INT, Kind.TEXT):
+            return f"({value} {self.rng.choice(('', 'NOT '))}IN ({self._list(kind)}))"
+        if chance < 0.36:
+            return self.rng.choice(self._special_predicates())
+        operator = self.rng.choice(("=", "<>", "<", "<=", "<=", ">", ">=", ">=", "IS NOT DISTINCT FROM"))
+        return f"({value} {operator} {self.value(kind, 1)})"
+
+    def _special_predicates(self) -> tuple[str, ...]:
+        label = self.rng.choice(self.labels)
+        prefix = self._prefix(self._variable())
+        return (
+            f"({prefix}b)",
+            f"({prefix}b IS NOT TRUE)",
+            f"(CLASSIFIER() = '{label}')",
+            f"(PREV(CLASSIFIER()) IS NULL OR PREV(CLASSIFIER()) = '{label}')",
+            "(NEXT(CLASSIFIER()) IS NULL)",
+            f"(CLASSIFIER({self.rng.choice(self.names)}) <> '{label}')",
+            "(MATCH_NUMBER() % 2 = 1)",
+            "(MATCH_NUMBER() <= 2)",
+            f"({prefix}c LIKE '{self.rng.choice(('a%', '_', '%b%'))}')",
+            f"(COUNT(*) <= {self.rng.randint(2, 4)})",
+            f"(COUNT({self.rng.choice(self.names)}.*) < {self.rng.randint(2, 4)})",
+            f"(SUM({prefix}v) <= {self.rng.randint(5, 12)})",
+            "(ts - FIRST(ts) <= INTERVAL '5' MINUTE)",
+            "(day - FIRST(day) <= 3)",
+        )
+
+    def _list(self, kind: Kind) -> str:
+        items = [self._literal(kind) for _ in range(self.rng.randint(1, 4))]
+        if self.rng.random() < 0.1:
+            items.append("NULL")
+        return ", ".join(items)
+
+    # --- values ---
+
+    def measure(self) -> str:
+        """An expression for MEASURES."""
+        chance = self.rng.random()
+        if chance < 0.07:
+            return "MATCH_NUMBER()"
+        if chance < 0.14:
+            return self.rng.choice(("CLASSIFIER()", f"CLASSIFIER({self.rng.choice(self.names)})"))
+        if chance < 0.2:
+            return self.rng.choice(self._label_measures())
+        if chance < 0.28:
+            return self._array()
+        return self.value(self._kind(), 2)
+
+    def _label_measures(self) -> tuple[str, ...]:
+        return (
+            "PREV(CLASSIFIER())",
+            "NEXT(CLASSIFIER())",
+            "FIRST(CLASSIFIER(), 1)",
+            "FINAL LAST(CLASSIFIER())",
+            f"FIRST(CLASSIFIER({self.rng.choice(self.names)}))",
+        )
+
+    def _array(self) -> str:
+        variable = self._variable()
+        argument = self.rng.choice(
+            (*(self._prefix(variable) + name for name in ("v", "c", "w")), self._classifier(variable))
+        )
+        return f"{self._mode()}ARRAY_AGG({self.rng.choice(('', '', 'DISTINCT '))}{argument})"
+
+    def value(self, kind: Kind, depth: int) -> str:
+        """An expression of the kind."""
+        chance = self.rng.random()
+        if chance < 0.13:
+            return self._literal(kind)
+        if chance < 0.3:
+            return self._prefix(self._variable()) + COLUMN_OF[kind]
+        if chance < 0.52 or depth == 0:
+            return self._navigation(kind)
+        if chance < 0.8 and kind in (Kind.INT, Kind.FLOAT, Kind.DECIMAL):
+            return self._aggregate(kind)
+        return self._combined(kind, self.value(kind, depth - 1), lambda: self.value(kind, depth - 1))
+
+    def _literal(self, kind: Kind) -> str:
+        match kind:
+            case Kind.INT:
+                return str(self.rng.randint(0, 6))
+            case Kind.FLOAT:
+                return f"{self.rng.randint(0, 16) * 0.25}e0"
+            case Kind.DECIMAL:
+                return f"{self.rng.randint(0, 16) * 0.25:.2f}"
+            case Kind.TEXT:
+                return f"'{self.rng.choice('abcd')}'"
+            case Kind.TIMESTAMP:
+                return f"TIMESTAMP '2024-01-01 00:0{self.rng.randint(0, 4)}:30'"
+            case Kind.DATE:
+                return f"DATE '2024-03-0{self.rng.randint(1, 4)}'"
+
+    def _navigation(self, kind: Kind) -> str:
+        variable = self._variable()
+        row = self._row_expression(kind, self._prefix(variable))
+        offset = self.rng.choice(("", "", ", 0", ", 1", ", 2"))
+        edge = f"{self.rng.choice(('FIRST', 'LAST'))}({row}{offset})"
+        step = self.rng.choice(("PREV", "PREV", "NEXT"))
+        steps = self.rng.choice(("", "", "", ", 0", ", 1", ", 2", ", 3"))
+        return self.rng.choice((self._mode() + edge, f"{step}({row}{steps})", f"{step}({self._mode()}{edge}{steps})"))
+
+    def _aggregate(self, kind: Kind) -> str:
+        variable = self._variable()
+        prefix = self._prefix(variable)
+        distinct = "DISTINCT " if self.define is None and self.rng.random() < 0.2 else ""
+        argument = distinct + self._row_expression(kind, prefix)
+        forms = [f"{self.rng.choice(('SUM', 'MIN', 'MAX'))}({argument})"]
+        if kind is Kind.INT:
+            counted = self.rng.choice("vwcbd")
+            forms += [f"COUNT({prefix or ''}*)", "COUNT(*)", f"COUNT({distinct}{prefix}{counted})"]
+        if kind is Kind.FLOAT:
+            forms += [f"AVG({distinct}{prefix}{self.rng.choice('vwd')})"]
+        return self._mode() + self.rng.choice(forms)
+
+    def _row_expression(self, kind: Kind, prefix: str) -> str:
+        """Speaks of one row: all its columns have the same prefix, and there is at least one."""
+        column = prefix + COLUMN_OF[kind]
+        if self.rng.random() < 0.8:
+            return column
+        return self._combined(kind, column, lambda: self.rng.choice((column, self._literal(kind))))
+
+    def _combined(self, kind: Kind, first: str, other: Callable[[], str]) -> str:
+        """An operator or function over `first` and other expressions of the kind."""
+        own = [form.format(x=first, y=other(), z=other()) for form in FORMS[kind]]
+        shared = [form.format(x=first, y=other(), z=other()) for form in FORMS_OF_ALL]
+        return self.rng.choice(own * 2 + shared)
+
+    # --- names ---
+
+    def _kind(self) -> Kind:
+        return self.rng.choices(list(KIND_WEIGHTS), list(KIND_WEIGHTS.values()))[0]
+
+    def _variable(self) -> str | None:
+        return None if self.rng.random() < 0.4 else self.rng.choice(self.names)
+
+    @staticmethod
+    def _prefix(variable: str | None) -> str:
+        return "" if variable is None else f"{variable}."
+
+    @staticmethod
+    def _classifier(variable: str | None) -> str:
+        return f"CLASSIFIER({variable or ''})"
+
+    def _mode(self) -> str:
+        """RUNNING or FINAL; DEFINE only runs."""
+        modes = ("", "", "", "RUNNING ") if self.define else ("", "", "RUNNING ", "FINAL ")
+        return self.rng.choice(modes)

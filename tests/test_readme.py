@@ -1,0 +1,170 @@
+"""What the documentation shows is run: README, tutorial, and every example of the reference.
+
+Fences: ```python blocks of a page run in order in one namespace and an empty folder. `python spark` gets a Spark
+session as `spark`. `python error` must raise, with exactly the text of the next ```text block. ```console lines that
+begin with `$ ` run, with query.sql holding the page's `query`. To write the messages of a real run into the pages:
+`python tests/test_readme.py`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = ["README.md", "docs/tutorial.md", "docs/cli.md"]
+REFERENCE = ROOT / "docs" / "match-recognize.md"
+FENCE = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One fenced block of a page."""
+
+    kind: str
+    text: str
+    line: int
+
+
+def blocks(text: str) -> list[Block]:
+    return [Block(m[1].strip(), m[2], text.count("\n", 0, m.start()) + 2) for m in FENCE.finditer(text)]
+
+
+def run_python(block: Block, page: str, names: dict[str, Any]) -> None:
+    code = "\n" * (block.line - 1) + block.text
+    exec(compile(code, page, "exec"), names)
+
+
+def run_console(block: Block, names: dict[str, Any]) -> None:
+    """Each `$ ` line, with the query of the page at hand as a file; the lines after it are what it prints."""
+    if "query" in names:
+        Path("query.sql").write_text(names["query"], encoding="utf-8")
+    environment = dict(os.environ, PATH=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    for line in block.text.splitlines():
+        if line.startswith("$ "):
+            done = subprocess.run(shlex.split(line[2:]), capture_output=True, text=True, env=environment, check=False)
+            assert done.returncode == 0, f"{line}\n{done.stdout}\n{done.stderr}"
+
+
+def message_of(block: Block, page: str, names: dict[str, Any]) -> str:
+    """What a block that must fail says."""
+    from motif.errors import MotifError
+
+    with pytest.raises(MotifError) as caught:
+        run_python(block, page, names)
+    return str(caught.value)
+
+
+def run_page(page: str, *, spark: Any = None) -> list[tuple[Block, str]]:
+    """Run a page; the failing blocks with their messages."""
+    names: dict[str, Any] = {"__name__": "page", "spark": spark}
+    messages = []
+    for block in blocks((ROOT / page).read_text(encoding="utf-8")):
+        if block.kind == "python" or (block.kind == "python spark" and spark is not None):
+            run_python(block, page, names)
+        elif block.kind == "python error":
+            messages.append((block, message_of(block, page, names)))
+        elif block.kind == "console":
+            run_console(block, names)
+    return messages
+
+
+def messages_shown(page: str) -> list[str]:
+    """The text blocks that follow failing blocks."""
+    found = blocks((ROOT / page).read_text(encoding="utf-8"))
+    return [b.text.rstrip("\n") for a, b in itertools.pairwise(found) if a.kind == "python error"]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_does_what_it_says(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert [message for _, message in run_page(page)] == messages_shown(page)
+
+
+@pytest.mark.spark
+def test_the_readme_on_spark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pyspark_sql = pytest.importorskip("pyspark.sql")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
+    builder = pyspark_sql.SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
+    builder = builder.config("spark.sql.shuffle.partitions", "2").config("spark.driver.host", "127.0.0.1")
+    run_page("README.md", spark=builder.config("spark.sql.warehouse.dir", str(tmp_path)).getOrCreate())
+
+
+def test_every_link_between_pages_leads_somewhere() -> None:
+    for page in [ROOT / "README.md", *ROOT.glob("docs/**/*.md")]:
+        for target in re.findall(r"\]\(([^)#\s]+\.md)", page.read_text(encoding="utf-8")):
+            assert (page.parent / target).is_file(), f"{page.relative_to(ROOT)}: {target}"
+
+
+# The reference: a table named in the line above it is an input; a table after a query is its result.
+
+
+def value(text: str) -> int | str | None:
+    if text == "NULL":
+        return None
+    return int(text) if re.fullmatch(r"-?\d+", text) else text
+
+
+def table(lines: str) -> tuple[list[str], list[tuple[Any, ...]]]:
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines.strip().splitlines()]
+    return cells[0], [tuple(value(cell) for cell in row) for row in cells[2:]]
+
+
+def reference_tables(text: str) -> dict[str, pa.Table]:
+    tables = {}
+    for m in re.finditer(r"^`(\w+)`:\n\n((?:^\|[^\n]*\|\n)+)", text, re.MULTILINE):
+        header, rows = table(m[2])
+        tables[m[1]] = pa.table({name: [row[i] for row in rows] for i, name in enumerate(header)})
+    return tables
+
+
+def reference_examples(text: str) -> list[tuple[int, str, str]]:
+    found = re.finditer(r"^```sql\n(.*?)^```\n\n((?:^\|[^\n]*\|\n)+)", text, re.MULTILINE | re.DOTALL)
+    return [(text.count("\n", 0, m.start()) + 1, m[1], m[2]) for m in found]
+
+
+REFERENCE_TEXT = REFERENCE.read_text(encoding="utf-8")
+EXAMPLES = reference_examples(REFERENCE_TEXT)
+
+
+def test_every_example_of_the_reference_has_a_result() -> None:
+    assert len(EXAMPLES) == REFERENCE_TEXT.count("```sql")
+
+
+@pytest.mark.parametrize(("query", "expected"), [e[1:] for e in EXAMPLES], ids=[f"line {e[0]}" for e in EXAMPLES])
+def test_the_reference_is_right(query: str, expected: str) -> None:
+    import motif
+
+    tables = {name: t for name, t in reference_tables(REFERENCE_TEXT).items() if re.search(rf"\b{name}\b", query)}
+    result = motif.sql(query, tables=tables)
+    header, rows = table(expected)
+    assert result.column_names == header
+    assert sorted(map(repr, (tuple(row.values()) for row in result.to_pylist()))) == sorted(map(repr, rows))
+
+
+def update() -> None:
+    """Write the messages of real runs into the pages."""
+    for page in PAGES:
+        path = ROOT / page
+        with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+            for block, message in run_page(page):
+                text = path.read_text(encoding="utf-8")
+                at = text.index("```text\n", text.index(block.text)) + len("```text\n")
+                path.write_text(text[:at] + message + "\n" + text[text.index("```", at) :], encoding="utf-8")
+
+
+if __name__ == "__main__":
+    update()
