@@ -29,7 +29,7 @@ from motif.errors import (
 )
 
 if TYPE_CHECKING:
-    from motif.explain import Explanation
+    from motif.explanation import Explanation
 
 __version__ = "0.1.0"
 __all__ = [

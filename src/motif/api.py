@@ -10,7 +10,7 @@ from motif.hosts.frames import is_path, like
 from motif.lang.statement import diagnose, parse_clause, parse_statement
 
 if TYPE_CHECKING:
-    from motif.explain import Explanation
+    from motif.explanation import Explanation
 
 
 def sql(query: str, *, tables: Mapping[str, Any] | None, spark: Any) -> Any:
@@ -40,7 +40,7 @@ def match(data: Any, clause: str, **options: Any) -> Any:
 
 def explain(query: str, *, tables: Mapping[str, Any] | None, spark: Any) -> Explanation:
     """See `motif.explain`."""
-    from motif.explain import explain_statement
+    from motif.explanation import explain_statement
 
     _one_host(tables, spark)
     return explain_statement(query, tables or {}, spark)
@@ -72,4 +72,4 @@ def is_spark(data: object) -> bool:
 
 def _one_host(tables: Mapping[str, Any] | None, spark: Any) -> None:
     if tables is not None and spark is not None:
-        raise MotifError("tables= and spark= do not go together", hint="register the tables as views of the Spark session")
+        raise MotifError("tables= and spark= do not go together", hint="make the tables views of the Spark session")

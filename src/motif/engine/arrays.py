@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -147,12 +148,10 @@ def changes(array: pa.Array) -> Array:
         differs = ~same
     elif pa.types.is_nested(array.type):
         listed = array.to_pylist()
-        differs = np.array([a != b for a, b in zip(listed, listed[1:], strict=False)], bool)
+        differs = np.array([a != b for a, b in pairwise(listed)], bool)
     else:
         differs = pc.not_equal(left, right).fill_null(False).to_numpy(zero_copy_only=False)
     if array.null_count:
         nulls = null_flags(array).astype(bool)
         differs = (differs & ~nulls[1:] & ~nulls[:-1]) | (nulls[1:] != nulls[:-1])
     return differs  # type: ignore[no-any-return]
-
-

@@ -148,7 +148,7 @@ class Run:
             status = loop(*fixed[:12], state, fixed[12], *stacks, *spaces, labels, fixed[13])
             found, written = int(state[search.FOUND]), int(state[search.WRITTEN])
             if status > search.UNDECIDED:
-                raise self._failure(status, int(state[search.START]))
+                raise self._failure(status)
             if found:
                 yield _chunk(spaces, labels, found, written)
             else:
@@ -283,7 +283,7 @@ class Run:
             return [0]
         return [self.rows.code(program.variables[var]) for var in program.automaton.var]
 
-    def _failure(self, status: int, row: int) -> MotifError:
+    def _failure(self, status: int) -> MotifError:
         query = self.program.query
         if status == search.TOO_MANY_STEPS:
             return LimitExceeded(
@@ -299,7 +299,7 @@ class Run:
             else "found no row of that variable in the match"
         )
         return QueryDataError(
-            f"AFTER MATCH SKIP {query.skip.to} {query.skip.var} {problem} (a match starts at row {row + 1} of this batch)",
+            f"AFTER MATCH SKIP {query.skip.to} {query.skip.var} {problem}",
             source=query.source,
             span=query.skip.span,
             hint="skip to a variable that every match has after its first row, or use TO NEXT ROW",
@@ -314,5 +314,3 @@ def _chunk(spaces: list[Any], labels: Any, found: int, written: int) -> Matches:
     start, end, number, segment = (np.asarray(space[:found], np.int64) for space in spaces)
     offsets = np.concatenate(([0], np.cumsum(end - start)))
     return Matches(start, end, number, segment, np.asarray(labels[:written], np.int32), offsets)
-
-

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, assert_never
 
 import numpy as np
@@ -71,10 +72,10 @@ class Measures:
                 return self.nulled(self.per_match(self.matches.number))
             case IsMatched():
                 return pa.array(~self.unmatched)
-            case Gather(column=None):
-                return self.label_at(self.position(leaf))
-            case Gather(column=column):
+            case Gather(column=int(column)):
                 return self.take(self.rows.arrays[column], self.position(leaf))
+            case Gather():
+                return self.label_at(self.position(leaf))
             case Folded():
                 return self.folded(leaf)
             case _:
@@ -96,7 +97,8 @@ class Measures:
     def entry_row(self) -> Array:
         """The row of each entry."""
         lengths = self.matches.end - self.matches.start
-        return np.arange(len(self.matches.labels)) + np.repeat(self.matches.start - self.matches.offsets[:-1], lengths)
+        shift: Array = np.repeat(self.matches.start - self.matches.offsets[:-1], lengths)
+        return np.arange(len(self.matches.labels)) + shift
 
     def members(self, names: tuple[str, ...]) -> Members:
         if names not in self._members:
@@ -110,7 +112,10 @@ class Measures:
         """Members, and per output row the range [low, high) of those it sees."""
         members = self.members(names)
         low = self.per_match(members.first)
-        high = self.per_match(members.last) if final else np.where(self.output.entry < 0, low, members.before[self.output.entry + 1])
+        if final:
+            high = self.per_match(members.last)
+        else:
+            high = np.where(self.output.entry < 0, low, members.before[self.output.entry + 1])
         return members, np.where(self.unmatched, 0, low), np.where(self.unmatched, 0, high)
 
     # -- navigation
@@ -148,7 +153,7 @@ class Measures:
             return self.nulled(high - low)
         column, kind = self.operand(leaf)
         if leaf.distinct or leaf.name == "array_agg" or (leaf.name in ("sum", "avg") and lane(kind) is Lane.CODE):
-            return self.listed(leaf, column, kind)
+            return self.listed(leaf, column)
         try:
             values, at, counts = self.fold(leaf, column, kind)
         except OverflowError:
@@ -184,13 +189,13 @@ class Measures:
         size = len(self.matches.labels) if every else len(self.matches)
         flags = self.members(leaf.members).flags.astype(np.uint8)
         first = self.matches.offsets[:-1] if leaf.of_labels else self.matches.start
-        inputs = [self.matches.offsets, first, every, flags, lanes.values, lanes.nulls]
-        results = [np.zeros(size, np.float64 if floats else np.int64), np.zeros(size, np.int64), np.zeros(size, np.int64)]
+        inputs: list[Any] = [self.matches.offsets, first, every, flags, lanes.values, lanes.nulls]
+        results = [np.zeros(size, kind) for kind in (np.float64 if floats else np.int64, np.int64, np.int64)]
         loop = fold_loop(floats=floats, compiled=self.compiled)
         if self.compiled:
             loop(_FOLDS[leaf.name], *inputs, *results)
         else:
-            listed = [part if isinstance(part, bool) else part.tolist() for part in inputs]
+            listed = [part.tolist() if isinstance(part, np.ndarray) else part for part in inputs]
             plain = [result.tolist() for result in results]
             loop(_FOLDS[leaf.name], *listed, *plain)
             results = [np.array(done, result.dtype) for done, result in zip(plain, results, strict=True)]
@@ -212,7 +217,7 @@ class Measures:
             case _:
                 return self.nulled(values, none)
 
-    def listed(self, leaf: Folded, column: pa.Array, kind: Type) -> pa.Array:
+    def listed(self, leaf: Folded, column: pa.Array) -> pa.Array:
         """Aggregates that need the values themselves: DISTINCT, ARRAY_AGG, sums too wide for a lane."""
         members, low, high = self.ordinals(leaf.members, leaf.final)
         lengths = high - low
@@ -226,7 +231,7 @@ class Measures:
         offsets = np.concatenate(([0], np.cumsum(sizes)))
         if leaf.name == "array_agg":
             return _lists(offsets, values, self.unmatched | (sizes == 0))
-        reduced = [_reduce(leaf.name, values[lo:hi].to_pylist()) for lo, hi in zip(offsets[:-1], offsets[1:], strict=True)]
+        reduced = [_reduce(leaf.name, values[low:high].to_pylist()) for low, high in pairwise(offsets)]
         target = fold_type(leaf.name, column.type)
         kept = [None if hidden else value for hidden, value in zip(self.unmatched, reduced, strict=True)]
         try:
@@ -300,5 +305,3 @@ def _overflow(name: str) -> QueryDataError:
     return QueryDataError(
         f"{name.upper()} overflows 64 bits in MEASURES", hint="aggregate a DOUBLE or a DECIMAL instead: CAST the column"
     )
-
-

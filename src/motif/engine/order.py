@@ -141,7 +141,8 @@ def _packed(group: Array, values: Array) -> Array | None:
     width = high - low + 1
     if width * (int(group.max()) + 1) >= 2**63:
         return None
-    return group * width + (values - low)
+    packed: Array = group * width + (values - low)
+    return packed
 
 
 def _break_ties(rows: pa.Table, plan: Layout, sequence: Array, keys: list[Array]) -> Array:

@@ -58,9 +58,7 @@ class Session:
         return state.dump(self.program.fingerprint, facts, self._table())
 
     @classmethod
-    def load(
-        cls, program: Program, saved: bytes, *, compiled: bool | None = None, run_rows: int = RUN_ROWS
-    ) -> Session:
+    def load(cls, program: Program, saved: bytes, *, compiled: bool | None = None, run_rows: int = RUN_ROWS) -> Session:
         """A session that goes on where `dump` was called."""
         facts, table = state.load(program.fingerprint, saved)
         session = cls(program, compiled=compiled, run_rows=run_rows)

@@ -24,7 +24,7 @@ class Vectors:
     def true(self, node: Scalar) -> Array:
         """Where a condition is TRUE, as 0 and 1."""
         value = self.value(node)
-        return ((value.values != 0) & (value.nulls == 0)).astype(np.uint8)
+        return ((value.values != 0) & (value.nulls == 0)).view(np.uint8)  # type: ignore[no-any-return]
 
     def value(self, node: Scalar) -> Lanes:
         match node:
@@ -102,9 +102,10 @@ class Vectors:
         nulls = args[0].nulls.copy()
         for arg in args[1:]:
             nulls |= arg.nulls
-        values = [np.where(nulls == 0, arg.values, 0) for arg in args]
-        if node.type.kind is Kind.BOOLEAN and node.name not in ("neg", "abs"):
-            return Lanes(_compare(node.name, values[0], values[1]).astype(np.int64), nulls)
+        if node.type.kind is Kind.BOOLEAN:
+            return Lanes(_compare(node.name, args[0].values, args[1].values), nulls)
+        # What lies behind a NULL must not overflow.
+        values = [np.where(nulls == 0, arg.values, 0) if nulls.any() else arg.values for arg in args]
         return self.arithmetic(node, values, nulls)
 
     def arithmetic(self, node: Op, values: list[Array], nulls: Array) -> Lanes:
@@ -190,12 +191,10 @@ def _add(left: Array, right: Array) -> Array:
         total = left + right
     if bool((((left ^ total) & (right ^ total)) < 0).any()):
         raise OverflowError
-    return total  # type: ignore[no-any-return]
+    return total
 
 
 def _mul(left: Array, right: Array | int) -> Array:
     if len(left) and float(np.abs(left.astype(float) * right).max()) > 9.2e18:
         raise OverflowError
     return left * right
-
-

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ import pyarrow as pa
 from motif.engine.session import Session
 from motif.errors import MotifError, QueryBindError, QueryDataError, QuerySyntaxError, Span, UnsupportedQuery
 from motif.hosts.frames import is_path, reader_of, to_arrow
+from motif.hosts.prefetch import ahead
 from motif.ir.expr import Expr
 from motif.ir.query import RowQuery
 from motif.ir.render import render_row_sql
@@ -97,7 +98,8 @@ class _Refused(Exception):
             case "ParserException":
                 return QuerySyntaxError(first, **place)
             case "PermissionException":
-                return UnsupportedQuery("query text can not open files or sockets", **{**place, "hint": "pass the file as a table"})
+                place["hint"] = "pass the file as a table"
+                return UnsupportedQuery("query text can not open files or sockets", **place)
             case "BinderException" | "CatalogException" | "InvalidInputException" | "NotImplementedException":
                 return QueryBindError(first, **place)
             case "IOException" | "HTTPException":
@@ -129,7 +131,7 @@ class Database:
 
     def _add_file(self, name: str, path: str) -> list[str]:
         if not Path(path).exists():
-            raise MotifError(f"there is no file {path} (table {name})", hint="check the path; it is relative to where you are")
+            raise MotifError(f"there is no file {path} (table {name})", hint="paths are relative to where you are")
         reader = reader_of(path)
         try:
             self.connection.execute(f"CREATE VIEW {quoted(name)} AS SELECT * FROM {reader}({_literal(path)})")
@@ -200,8 +202,7 @@ class DuckSource:
     def on_nulls(self, exprs: Sequence[Expr]) -> list[object]:
         items = ", ".join(row_sql(expr) for expr in exprs)
         nothing = f"(SELECT * FROM {self.relation} WHERE FALSE) AS nothing RIGHT JOIN (SELECT 1) AS one ON TRUE"
-        row = self.database.execute(f"{self.ctes} SELECT {items} FROM {nothing}").fetchone()
-        return list(row or ())
+        return list(self.database.execute(f"{self.ctes} SELECT {items} FROM {nothing}").fetchall()[0])
 
 
 def input_sql(program: Program, source: DuckSource) -> str:
@@ -229,10 +230,11 @@ def run_program(
     with _user_errors(program.query.source):
         reader = source.database.rows(input_sql(program, source)).to_arrow_reader(BATCH_ROWS)
         parts = list(_drive(session, reader, progress))
-    return _final_columns(program, source, pa.concat_tables(parts))
+    return final_columns(program, source, pa.concat_tables(parts))
 
 
-def _final_columns(program: Program, source: DuckSource, leaves: pa.Table) -> pa.Table:
+def final_columns(program: Program, source: DuckSource, leaves: pa.Table) -> pa.Table:
+    """The output columns from what the engine returned."""
     if not program.outputs.is_plain:
         return _scalars(program, source, leaves)
     columns = [leaves.column(expr.name) for _, expr in program.outputs.columns]  # type: ignore[union-attr]
@@ -250,7 +252,7 @@ def _drive(session: Session, reader: pa.RecordBatchReader, progress: Any) -> Ite
 
 def _batches(reader: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
     try:
-        yield from reader
+        yield from ahead(reader)
     except (pa.ArrowException, OSError, duckdb.Error) as error:
         raise QueryDataError(_first_line(error)) from None
 
@@ -258,10 +260,8 @@ def _batches(reader: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
 def _first_line(error: BaseException) -> str:
     text = str(error)
     if "{" in text:
-        try:
+        with suppress(ValueError, KeyError):
             text = json.loads(text[text.index("{") : text.rindex("}") + 1])["exception_message"]
-        except (ValueError, KeyError):
-            pass
     return text.strip().splitlines()[0] if text.strip() else type(error).__name__
 
 
@@ -319,14 +319,14 @@ def empty_result(program: Program, source: DuckSource) -> pa.Table:
     """The result over no rows: lets DuckDB look at the measures before any row is read."""
     session = Session(program, compiled=False)
     rows = source.database.rows(f"SELECT * FROM ({input_sql(program, source)}) LIMIT 0").to_arrow_table()
-    return _final_columns(program, source, pa.concat_tables([*session.feed(rows), *session.finish()]))
+    return final_columns(program, source, pa.concat_tables([*session.feed(rows), *session.finish()]))
 
 
 def _input_span(refused: _Refused, clause: Clause) -> Span:
     """Where in the user's text the input of a clause is wrong."""
     if refused.position is None:
         return clause.input_span
-    before_input = len(f"DESCRIBE {clause.ctes_sql} SELECT * FROM ") if clause.ctes_sql else len("DESCRIBE SELECT * FROM ")
+    before_input = len(f"DESCRIBE {clause.ctes_sql} SELECT * FROM " if clause.ctes_sql else "DESCRIBE SELECT * FROM ")
     if refused.position >= before_input:
         start = clause.input.source_offset(refused.position - before_input)
     else:

@@ -60,7 +60,7 @@ def like(table: pa.Table, data: Any) -> Any:
     if module.startswith("pandas"):
         return table.to_pandas()
     if module.startswith("polars"):
-        import polars
+        import polars as pl
 
-        return polars.from_arrow(table)
+        return pl.from_arrow(table)
     return table

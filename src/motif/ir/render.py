@@ -58,7 +58,8 @@ def backticks(name: str) -> str:
 
 def render_query(query: RowQuery, dialect: Dialect = "duckdb") -> str:
     """The whole clause: `MATCH_RECOGNIZE ( ... )`."""
-    return _Renderer(dialect).query(query)
+    variables = frozenset(query.variables()) | {subset.name for subset in query.subsets}
+    return _Renderer(dialect, variables).query(query)
 
 
 def render_pattern(pattern: Pattern, dialect: Dialect = "duckdb") -> str:
@@ -74,6 +75,8 @@ def render_expr(expr: Expr, dialect: Dialect = "duckdb") -> str:
 @dataclass(frozen=True, slots=True)
 class _Renderer:
     dialect: Dialect
+    variables: frozenset[str] | None = None
+    """Variables and subsets of the clause, where they are known."""
 
     # -- names ----------------------------------------------------------------------------------
 
@@ -196,11 +199,16 @@ class _Renderer:
         text = expr.parts[0]
         for arg, part in zip(expr.args, expr.parts[1:], strict=True):
             inner, power = self._expr(arg, var)
-            # `(s).a` is a field of a column; without brackets `s` could be read as a variable.
-            field = part.lstrip().startswith(".") and isinstance(arg, At)
-            bare = power >= _ATOM and not field and not _would_stick(text, inner, part)
+            if part.lstrip().startswith(".") and isinstance(arg, At) and isinstance(arg.arg, Column):
+                inner = self._field_owner(arg.arg.name) if arg == At(arg.arg) else inner
+            bare = power >= _ATOM and not _would_stick(text, inner, part)
             text += (inner if bare else f"({inner})") + part
         return text
+
+    def _field_owner(self, name: str) -> str:
+        """The `s` of `s.field`: a column that must not be read as a variable. Quoted names are not folded."""
+        could_be_variable = name == name.upper() if self.variables is None else name in self.variables
+        return f"({self.quoted(name)})" if could_be_variable else self.quoted(name)
 
     def _at(self, at: At) -> str:
         arg = self._expr(at.arg, at.var)[0]

@@ -87,7 +87,7 @@ def _decorated(function: Loop) -> str:
 def _search_source(markers: Markers) -> str:
     """The text of `search` with each marker line replaced by its statements at the same indent."""
     statements: Mapping[str, str] = dict(markers)
-    lines = []
+    lines: list[str] = []
     for line in inspect.getsource(search.search).splitlines():
         name = line.strip().removeprefix("# <").removesuffix(">")
         if name in statements and line.strip() == f"# <{name}>":

@@ -10,7 +10,16 @@ COUNT, SUM, MIN, MAX = 0, 1, 2, 3
 
 
 def fold_whole(
-    kind: int, offsets: Any, first_row: Any, every: bool, member: Any, values: Any, nulls: Any, out: Any, rows: Any, counts: Any
+    kind: int,
+    offsets: Any,
+    first_row: Any,
+    every: bool,
+    member: Any,
+    values: Any,
+    nulls: Any,
+    out: Any,
+    rows: Any,
+    counts: Any,
 ) -> None:
     """COUNT, SUM, MIN or MAX of 64-bit integers (also codes of strings); SUM overflows loudly.
 
@@ -43,7 +52,16 @@ def fold_whole(
 
 
 def fold_float(
-    kind: int, offsets: Any, first_row: Any, every: bool, member: Any, values: Any, nulls: Any, out: Any, rows: Any, counts: Any
+    kind: int,
+    offsets: Any,
+    first_row: Any,
+    every: bool,
+    member: Any,
+    values: Any,
+    nulls: Any,
+    out: Any,
+    rows: Any,
+    counts: Any,
 ) -> None:
     """The same for floats; NaN is the greatest number."""
     for match in range(len(offsets) - 1):

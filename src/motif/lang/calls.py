@@ -10,12 +10,11 @@ from motif.lang.cursor import describe
 from motif.lang.interval import unit_name
 from motif.lang.lexer import Kind, Token
 from motif.lang.navigation import ROW_PATTERN_FUNCTIONS, NavigationParser
+from motif.lang.safety import RUNS_CODE
 from motif.lang.verbatim import VerbatimBuilder
 
-RESERVED = frozenset(
-    """AND OR NOT IS IN LIKE ILIKE BETWEEN WHEN THEN ELSE END AS SELECT FROM WHERE GROUP HAVING UNION
-    ORDER LIMIT ON JOIN USING DISTINCT""".split()
-)
+RESERVED = frozenset("AND OR NOT IS IN LIKE ILIKE BETWEEN WHEN THEN ELSE END AS SELECT FROM WHERE DISTINCT".split())
+"""Words that can not begin an operand; as columns they need quotes."""
 _OTHER_AGGREGATES = frozenset(
     """any_value approx_count_distinct approx_distinct approx_percentile approx_quantile arg_max arg_min bit_and
     bit_or bit_xor bool_and bool_or collect_list collect_set corr count_if countif covar_pop covar_samp every
@@ -23,7 +22,6 @@ _OTHER_AGGREGATES = frozenset(
     percentile_cont percentile_disc product quantile quantile_cont quantile_disc regr_slope skewness stddev
     stddev_pop stddev_samp string_agg var_pop var_samp variance""".split()
 )
-_RUNS_CODE = frozenset({"reflect", "java_method", "try_reflect"})
 _KEYWORD_CALLS = {
     "position": frozenset({"IN"}),
     "substring": frozenset({"FROM", "FOR"}),
@@ -31,7 +29,10 @@ _KEYWORD_CALLS = {
     "trim": frozenset({"BOTH", "LEADING", "TRAILING", "FROM"}),
     "overlay": frozenset({"PLACING", "FROM", "FOR"}),
 }
-_TIGHTEST = 100
+_DUCKDB_TAKES_LAMBDA = frozenset(
+    """apply array_apply array_filter array_reduce array_transform filter list_apply list_filter list_reduce
+    list_transform reduce""".split()
+)
 _NEVER_PLAIN = (OPERATORS - {"coalesce", "nullif"}) | {"row"}
 """Functions whose name as a `Call` would be taken for something else."""
 
@@ -52,6 +53,7 @@ class CallParser(NavigationParser):
     lambda_names: tuple[str, ...] = ()
 
     def call(self, token: Token, word: str) -> Expr:
+        """The call of `token` that stands here; `word` is its upper-case name, '' if it is quoted."""
         if word in ROW_PATTERN_FUNCTIONS:
             return self.row_function()
         self._check_callable(token, word)
@@ -67,7 +69,7 @@ class CallParser(NavigationParser):
 
     def _check_callable(self, token: Token, word: str) -> None:
         name = token.value.lower()
-        if name in _RUNS_CODE and self.tokens.dialect == "spark":
+        if name in RUNS_CODE and self.tokens.dialect == "spark":
             self.fail(
                 f"{name} runs code; a query can not", hint="register a function with Spark", error=UnsupportedQuery
             )
@@ -125,7 +127,7 @@ class CallParser(NavigationParser):
 
     def _argument_of_call(self, text: VerbatimBuilder, args: list[Expr]) -> bool:
         """Read one argument; False if it is one that only the host understands."""
-        if names := self._lambda_head():
+        if names := self._lambda_head(text.first.value):
             before = self.lambda_names
             self.lambda_names = (*before, *names)
             text.add_names_of(self.expression())
@@ -146,7 +148,7 @@ class CallParser(NavigationParser):
         assigns = (first.is_op(":") and second.is_op("=")) or (first.is_op("=") and second.is_op(">"))
         return assigns and first.touches(second)
 
-    def _lambda_head(self) -> tuple[str, ...]:
+    def _lambda_head(self, function: str) -> tuple[str, ...]:
         """Step over `x ->`, `(x, y) ->` or `lambda x, y:`; the names it binds, or nothing."""
         start = self.pos
         keyword = self.at_word("LAMBDA") and self.peek(1).kind is Kind.NAME
@@ -159,16 +161,13 @@ class CallParser(NavigationParser):
             if not ((keyword or bracketed) and self.accept_op(",")):
                 break
         closed = not bracketed or self.accept_op(")")
-        arrow = names and closed and (self.accept_op(":") if keyword else self._accept_arrow())
+        # In DuckDB an arrow elsewhere reads JSON: `j -> 'key'`.
+        takes_arrow = self.tokens.dialect == "spark" or function.lower() in _DUCKDB_TAKES_LAMBDA
+        arrow = names and closed and (self.accept_op(":") if keyword else takes_arrow and self.accept_op("->"))
         if not arrow:
             self.pos = start
             return ()
         return tuple(names)
-
-    def _accept_arrow(self) -> bool:
-        # In DuckDB `j -> '$.a'` and `j -> 1` read JSON; a lambda that ignores its name is of no use.
-        reads_json = self.peek(2).kind in (Kind.STRING, Kind.NUMBER) or self.at_op("->>")
-        return not reads_json and self.accept_op("->")
 
     def _cast(self) -> Expr:
         text = VerbatimBuilder(self, self.pos)
@@ -243,9 +242,10 @@ class CallParser(NavigationParser):
     def _computed_interval(self) -> Expr:
         """DuckDB's `INTERVAL (x) MINUTE`."""
         text = VerbatimBuilder(self, self.pos)
-        self.next()
+        self.pos += 2
         start = self.pos
-        text.add(self.expression(_TIGHTEST), start)
+        text.add(self.expression(), start)
+        self.expect_op(")", "before the unit of INTERVAL")
         self.next()
         return text.build()
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TypeVar
+from typing import NoReturn, TypeVar
 
 from motif.errors import LimitExceeded, MotifError, UnsupportedQuery
 from motif.ir.expr import At, Column, Expr, Interval
@@ -18,7 +18,7 @@ from motif.ir.query import Define, Key, MatchMode, Measure, Order, RowQuery, Row
 from motif.lang.check import check_query
 from motif.lang.cursor import Cursor, describe, fold
 from motif.lang.expression import parse_expression
-from motif.lang.interval import Calendar, at_interval, read_interval
+from motif.lang.interval import Calendar, at_interval, read_interval, unit_name
 from motif.lang.lexer import Kind, Tokens
 from motif.lang.pattern import parse_pattern
 from motif.lang.scope import Place, Scope
@@ -118,8 +118,7 @@ class _ClauseParser:
     def _whole(self, cursor: Cursor, part: Part, read: Callable[[Cursor], _T]) -> _T:
         item = read(cursor)
         if not cursor.done:
-            follows_as = cursor.peek(1).is_word("AS") and cursor.peek().kind is Kind.NAME
-            hint = f"is a comma missing before {describe(cursor.peek())}?" if follows_as else _leftover_hint(cursor)
+            hint = _leftover_hint(cursor, part)
             cursor.fail(f"{describe(cursor.peek())} does not fit here, in {part.value}", hint=hint)
         return item
 
@@ -150,16 +149,22 @@ class _ClauseParser:
     def _pattern(self) -> Pattern:
         section = self.sections.get(Part.PATTERN)
         if section is None:
-            close = self.tokens[self.body.end]
-            stray = next((t for t in self.tokens.items[self.body.pos : self.body.end] if t.is_word("PATTERN")), close)
-            self.body.fail("PATTERN ( ... ) is missing", stray.span, "add PATTERN (A B+) before DEFINE")
+            self._fail_without_pattern()
         pattern = parse_pattern(self.tokens, section.body)
         self._whole(
             Cursor(self.tokens, self.tokens.closer[section.body] + 1, section.end), Part.PATTERN, lambda _: None
         )
         if isinstance(pattern, Empty) and self.tokens.closer[section.body] == section.body + 1:
-            self.body.fail("PATTERN ( ) is empty", pattern.span, "name at least one variable; () () matches no rows")
+            self.body.fail("PATTERN ( ) is empty", pattern.span, "name at least one variable: PATTERN (A)")
         return pattern
+
+    def _fail_without_pattern(self) -> NoReturn:
+        for index in range(self.body.pos, self.body.end):
+            if self.tokens[index].is_word("PATTERN") and self.tokens[index - 1].is_word("AS"):
+                self.body.fail("expected a name after AS, found PATTERN", self.tokens[index].span)
+            if self.tokens[index].is_word("PATTERN"):
+                self.body.fail("expected ( after PATTERN", self.tokens[index + 1].span, "write PATTERN (A B+)")
+        self.body.fail("PATTERN ( ... ) is missing", self.tokens[self.body.end].span, "add PATTERN (A B+)")
 
     def _subset(self, cursor: Cursor) -> Subset:
         start = cursor.pos
@@ -271,7 +276,7 @@ class _ClauseParser:
         if token.kind is not Kind.NUMBER or token.value[-1].isalpha():
             cursor.fail_expected("an INTERVAL or a number after WITHIN", hint)
         cursor.next()
-        if not cursor.done and cursor.peek().kind is Kind.NAME:
+        if not cursor.done and unit_name(cursor.peek().value):
             unit = f"{token.text} {cursor.peek().text}"
             cursor.fail_expected("the next sub-clause", f"write WITHIN INTERVAL {unit}")
         bound = int(token.value) if token.value.isdecimal() else float(token.value)
@@ -304,11 +309,12 @@ def _short(text: str) -> str:
     return text if len(text) <= 40 else f"{text[:37]}..."
 
 
-def _leftover_hint(cursor: Cursor) -> str | None:
+def _leftover_hint(cursor: Cursor, part: Part) -> str | None:
     """What people often mean by a token that is left over."""
     token = cursor.peek()
+    if part is Part.ROWS:
+        return "write SHOW EMPTY MATCHES, OMIT EMPTY MATCHES or WITH UNMATCHED ROWS"
     if token.kind is Kind.STRING and cursor.tokens.dialect == "spark" and token.text.startswith('"'):
         return "in Spark SQL double quotes make a string; quote names with backticks"
-    if token.kind is Kind.NAME and cursor.previous.kind is Kind.NAME:
-        return "is a comma or an operator missing?"
-    return None
+    is_list = part in (Part.PARTITION, Part.ORDER, Part.MEASURES, Part.SUBSET, Part.DEFINE)
+    return f"is a comma missing before {describe(token)}?" if token.kind is Kind.NAME and is_list else None

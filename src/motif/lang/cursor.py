@@ -9,14 +9,13 @@ from motif.lang.lexer import Kind, Token, Tokens
 
 
 class Cursor:
-    """Reads tokens from `pos` up to, not including, `end`; behind that it sees an END token."""
+    """Reads tokens from `pos` up to, not including, `end`; there it sees an END, named after what follows."""
 
     def __init__(self, tokens: Tokens, pos: int, end: int) -> None:
         self.tokens = tokens
         self.pos = pos
         self.end = end
-        at = tokens[end - 1].span.end if end > 0 else 0
-        self._stop = Token(Kind.END, "", "", Span(at, at))
+        self._stop = Token(Kind.END, tokens[end].text, "", tokens[end].span)
 
     def peek(self, ahead: int = 0) -> Token:
         """The token `ahead` of the current one."""
@@ -121,7 +120,7 @@ class Cursor:
 
 def describe(token: Token) -> str:
     """How a message names a token."""
-    if token.kind is Kind.END:
+    if not token.text:
         return "the end"
     return token.text if len(token.text) <= 40 else f"{token.text[:37]}..."
 

@@ -29,8 +29,7 @@ class _Operator:
 
 @dataclass(frozen=True, slots=True)
 class _Grammar:
-    symbols: tuple[_Operator, ...]
-    """Longest first."""
+    symbols: dict[str, _Operator]
     is_: int
     comparison: int
     predicate: int
@@ -47,7 +46,7 @@ def _grammar(is_: int, comparison: int, predicate: int, levels: dict[int, str], 
         table += [_Operator(symbol, power, symbol if symbol in known else None) for symbol in symbols.split()]
     if null_safe:
         table.append(_Operator(null_safe, comparison, "is not distinct from"))
-    return _Grammar(tuple(sorted(table, key=lambda op: -len(op.symbol))), is_, comparison, predicate)
+    return _Grammar({operator.symbol: operator for operator in table}, is_, comparison, predicate)
 
 
 _DUCKDB_OTHER = "|| & | << >> -> ->> ~ !~ ~* !~* ~~ !~~ ~~~ ~~* !~~* ^@ <@ @> && <->"
@@ -55,6 +54,7 @@ _GRAMMARS = {
     "duckdb": _grammar(4, 5, 6, {7: _DUCKDB_OTHER, 8: "+ -", 9: "* / % //", 10: "^ **"}),
     "spark": _grammar(4, 5, 4, {6: "|", 7: "^", 8: "&", 9: "<< >> >>>", 10: "+ - ||", 11: "* / %"}, "<=>"),
 }
+_LONGEST_SYMBOL = 4
 _SPARK_PRODUCT = 11
 _VERBATIM_PREDICATES = frozenset({"ILIKE", "RLIKE", "REGEXP", "GLOB", "SIMILAR"})
 _PREDICATES = _VERBATIM_PREDICATES | {"BETWEEN", "IN", "LIKE"}
@@ -198,7 +198,7 @@ class ExpressionParser(OperandParser):
         return None
 
     def _symbol(self, left: Expr, start: int, power: int) -> Expr | None:
-        operator = next((op for op in self.grammar.symbols if self.at_op(op.symbol)), None)
+        operator = self._operator_here()
         if operator is None or operator.power < power:
             return None
         if operator.call is None:
@@ -209,8 +209,18 @@ class ExpressionParser(OperandParser):
             self._refuse_second_comparison()
         return Call(operator.call, (left, right), self.span_from(start))
 
+    def _operator_here(self) -> _Operator | None:
+        """The longest operator that the touching characters from here on make."""
+        text = self.peek().text
+        while len(text) < _LONGEST_SYMBOL and self.peek(len(text)).kind is Kind.OP:
+            if not self.peek(len(text) - 1).touches(self.peek(len(text))):
+                break
+            text += self.peek(len(text)).text
+        candidates = (self.grammar.symbols.get(text[:length]) for length in range(len(text), 0, -1))
+        return next((operator for operator in candidates if operator is not None), None)
+
     def _refuse_second_comparison(self) -> None:
-        operator = next((op for op in self.grammar.symbols if self.at_op(op.symbol)), None)
+        operator = self._operator_here()
         if operator is not None and operator.power == self.grammar.comparison:
             hint = "write a < b AND b < c; or use parentheses"
             self.fail(f"a second comparison {operator.symbol} after the first", hint=hint)

@@ -20,7 +20,7 @@ _WRITES = {
     "CREATE": ("TABLE", "VIEW", "OR", "TEMP", "TEMPORARY", "FUNCTION", "MACRO"),
     "DROP": ("TABLE", "VIEW", "FUNCTION", "MACRO"),
 }
-_RUNS_CODE = frozenset({"reflect", "java_method", "try_reflect"})
+RUNS_CODE = frozenset({"reflect", "java_method", "try_reflect"})
 _FILE_FORMATS = frozenset({"parquet", "orc", "json", "csv", "text", "avro", "xml", "binaryfile", "image", "jdbc"})
 _TABLE_FORMATS = frozenset({"delta", "iceberg", "hudi", "paimon"})
 
@@ -90,7 +90,7 @@ def _check_spark(cursor: Cursor, index: int) -> None:
     if token.kind is not Kind.NAME:
         return
     name = token.value.lower()
-    if following.is_op("(") and name in _RUNS_CODE:
+    if following.is_op("(") and name in RUNS_CODE:
         _refuse(cursor, f"{name} runs code; a query can not", token, "register a function with Spark and call that")
     if following.is_op("(") and name == "identifier" and not token.quoted:
         _refuse(cursor, "IDENTIFIER( ) hides which table or function is meant", token, "write the name itself")

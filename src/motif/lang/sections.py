@@ -72,7 +72,7 @@ _ORDER_HINT = (
     "PATTERN, WITHIN, SUBSET, DEFINE"
 )
 _NEVER_END_AN_ITEM = frozenset(
-    """AND OR NOT CASE WHEN THEN ELSE BETWEEN IN LIKE ILIKE RLIKE SIMILAR IS AS BY MEASURES DEFINE SUBSET WITHIN
+    """AND OR NOT CASE WHEN THEN ELSE BETWEEN IN LIKE ILIKE RLIKE SIMILAR IS AS BY
     DISTINCT ESCAPE INTERVAL RUNNING FINAL DIV COLLATE""".split()
 )
 
@@ -101,26 +101,29 @@ def _find_starts(cursor: Cursor) -> list[tuple[Part, int]]:
         token = cursor.tokens[index]
         if token.kind is Kind.NAME and not token.quoted:
             _refuse_foreign_words(cursor, index)
-            part = _part_at(cursor, index, begin)
+            # Right behind the word that begins a sub-clause stands its first item.
+            follows_start = bool(found) and found[-1][1] == index - 1
+            follows_item = not follows_start and _ends_item(cursor.tokens[index - 1])
+            part = _part_at(cursor, index, at_start=index == begin, follows_item=follows_item)
             if part is not None:
                 found.append((part, index))
         index = cursor.tokens.closer.get(index, index) + 1
     return found
 
 
-def _part_at(cursor: Cursor, index: int, begin: int) -> Part | None:
+def _part_at(cursor: Cursor, index: int, *, at_start: bool, follows_item: bool) -> Part | None:
     word, following = cursor.tokens[index].text.upper(), cursor.tokens[index + 1]
     second = following.text.upper() if following.kind is Kind.NAME and not following.quoted else ""
     if part := _TWO_WORDS.get((word, second)):
         return part
     part = _ONE_WORD.get(word)
-    if part is None or not (index == begin or _ends_item(cursor.tokens[index - 1])):
+    if part is None or not (at_start or follows_item):
         return None
-    # A column called `within` or `define` goes on with an operator, a comma or a new name.
-    names_a_column = (following.kind is Kind.OP and following.text in ".,=<>!+*/%|:)") or following.is_word("AS")
     if part is Part.PATTERN:
-        names_a_column = not following.is_op("(")
-    return None if names_a_column else part
+        return part if following.is_op("(") else None
+    # A column called `within` or `define` goes on with an operator, a comma or a new name.
+    names_a_column = (following.kind is Kind.OP and following.text in ".,=<>!+*/%|:") or following.is_word("AS")
+    return part if at_start or not names_a_column else None
 
 
 def _ends_item(token: Token) -> bool:

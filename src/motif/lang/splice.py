@@ -6,8 +6,9 @@ in the text that was written.
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
+from itertools import islice
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,7 @@ class Splicer:
 
     source: str
     replacements: list[Replacement]
+    """By start; of two that start together the longer first."""
     text: list[str] = field(default_factory=list)
     pieces: list[Piece] = field(default_factory=list)
     length: int = 0
@@ -60,7 +62,10 @@ class Splicer:
 
     def add_source(self, start: int, end: int) -> None:
         """A range of the source, with the replacements in it made."""
-        for replacement in sorted(self.replacements, key=lambda item: (item.start, -item.end)):
+        first = bisect_left(self.replacements, start, key=lambda item: item.start)
+        for replacement in islice(self.replacements, first, None):
+            if replacement.start >= end:
+                break
             # One that lies inside of another has its start behind us by now.
             if replacement.start >= start and replacement.end <= end:
                 self._add(self.source[start : replacement.start], start, verbatim=True)

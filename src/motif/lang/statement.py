@@ -7,6 +7,7 @@ are listed in the order they can be evaluated in: the table of one may use the n
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from motif.errors import LimitExceeded, MotifError, Span
 from motif.ir.query import RowQuery
@@ -137,9 +138,13 @@ class _Reading:
         return splicer.build()
 
     def _splicer(self) -> Splicer:
-        ranges = [self._span(place.input_start, place.close) for place in self.places]
-        named = [Replacement(span.start, span.end, _name(index)) for index, span in enumerate(ranges)]
-        return Splicer(self.tokens.source, named)
+        return Splicer(self.tokens.source, self.replacements)
+
+    @cached_property
+    def replacements(self) -> list[Replacement]:
+        spans = (self._span(place.input_start, place.close) for place in self.places)
+        named = [Replacement(span.start, span.end, _name(index)) for index, span in enumerate(spans)]
+        return sorted(named, key=lambda item: (item.start, -item.end))
 
     def _span(self, first: int, last: int) -> Span:
         return Span(self.tokens[first].span.start, self.tokens[last].span.end)

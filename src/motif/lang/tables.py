@@ -45,25 +45,30 @@ class CommonTables:
 def find_places(tokens: Tokens) -> list[Place]:
     """All clauses, inner before outer and left before right."""
     found: list[Place] = []
+    # For each bracket the SELECT, FROM, WHERE, ... last seen directly in it.
+    ruling: dict[int, str] = {}
     index = 0
     while index < len(tokens) - 1:
         token = tokens[index]
+        if token.is_word(*_CLAUSE_WORDS):
+            ruling[tokens.parent[index]] = token.text.upper()
         if token.is_word("MATCH_RECOGNISE") and tokens[index + 1].is_op("("):
             _fail(tokens, "unknown clause MATCH_RECOGNISE", token, "it is spelled MATCH_RECOGNIZE")
         if token.is_word("MATCH_RECOGNIZE") and tokens[index + 1].is_op("("):
             close = tokens.closer[index + 1]
-            found.append(Place(_table_before(tokens, index), index, close))
+            found.append(Place(_table_before(tokens, index, ruling), index, close))
             # A clause inside of a clause would be in a sub-query, which the clause's own parser refuses.
             index = close
         index += 1
     return found
 
 
-def _table_before(tokens: Tokens, keyword: int) -> int:
+def _table_before(tokens: Tokens, keyword: int, ruling: dict[int, str]) -> int:
     """Index at which the table in front of the keyword begins."""
     end = _skip_alias_backwards(tokens, keyword - 1)
     start = _primary_start(tokens, end)
-    _check_in_from(tokens, start, keyword)
+    level = tokens.parent[start]
+    _check_in_from(tokens, start, keyword, ruling.get(level, "FROM" if level >= 0 else ""))
     return start
 
 
@@ -74,6 +79,7 @@ def _skip_alias_backwards(tokens: Tokens, last: int) -> int:
         name = tokens.opener(last) - 1
     if name < 1 or tokens[name].kind is not Kind.NAME:
         return last
+    _refuse_chain(tokens, name)
     before = tokens[name - 1]
     if before.is_word("AS"):
         return name - 2
@@ -118,24 +124,15 @@ def _refuse_chain(tokens: Tokens, name: int) -> None:
         _fail(tokens, "MATCH_RECOGNIZE directly after another one", tokens[name], hint)
 
 
-def _check_in_from(tokens: Tokens, start: int, keyword: int) -> None:
+def _check_in_from(tokens: Tokens, start: int, keyword: int, ruling: str) -> None:
     """The table must be an item of FROM; after LATERAL it could not be read on its own."""
     before = tokens[start - 1] if start > 0 else None
     if before is not None and before.is_word("LATERAL"):
         hint = "the table of MATCH_RECOGNIZE is read on its own: put the join into its sub-query"
         _fail(tokens, "LATERAL before MATCH_RECOGNIZE", before, hint, UnsupportedQuery)
     fits = before is not None and (before.is_word(*_BEFORE_TABLE) or before.is_op("(") or before.is_op(","))
-    if not fits or _clause_word_before(tokens, start) not in ("FROM", "("):
+    if not fits or ruling != "FROM":
         _fail(tokens, "MATCH_RECOGNIZE belongs to a table in FROM", tokens[keyword], _HINT)
-
-
-def _clause_word_before(tokens: Tokens, start: int) -> str:
-    """The word that rules the list this token is in; `(` if it is the first thing in a bracket."""
-    level = tokens.parent[start]
-    for index in range(start - 1, level, -1):
-        if tokens.parent[index] == level and tokens[index].is_word(*_CLAUSE_WORDS):
-            return tokens[index].text.upper()
-    return "(" if level >= 0 else ""
 
 
 def common_tables(tokens: Tokens, start: int) -> CommonTables:

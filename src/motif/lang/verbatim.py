@@ -13,6 +13,7 @@ class VerbatimBuilder:
     def __init__(self, cursor: Cursor, start: int) -> None:
         self.cursor = cursor
         self.start = start
+        self.first = cursor.tokens[start]
         self.offset = cursor.tokens[start].span.start
         self.parts: list[str] = []
         self.args: list[Expr] = []

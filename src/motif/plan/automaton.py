@@ -12,7 +12,9 @@ that it matched no row and one for the case that it did; that is how a loop know
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
+from itertools import permutations
+from math import factorial
 from typing import assert_never
 
 from motif.errors import LimitExceeded, Span
@@ -66,14 +68,17 @@ class _Compiler:
 
     def add(self, state: _State, span: Span | None) -> int:
         if len(self.states) >= LIMITS.pattern_states:
-            raise LimitExceeded(
-                f"the pattern needs more than {LIMITS.pattern_states} states (limit pattern_states)",
-                source=self.query.source,
-                span=span,
-                hint="repetition counts multiply when they are nested; use smaller counts, or * and +",
-            )
+            raise self.too_large(span, "nested repetition counts multiply; use smaller counts, or * and +")
         self.states.append(state)
         return len(self.states) - 1
+
+    def too_large(self, span: Span | None, hint: str) -> LimitExceeded:
+        return LimitExceeded(
+            f"the pattern needs more than {LIMITS.pattern_states} states (limit pattern_states)",
+            source=self.query.source,
+            span=span,
+            hint=hint,
+        )
 
     def part(self, node: p.Pattern, empty: int, taken: int, excluded: bool) -> int:
         """Compile `node`; go on at `empty` if it matched no row, at `taken` if it did."""
@@ -140,9 +145,7 @@ class _Compiler:
         self, node: p.Repeat, leave: tuple[int, int], rest: tuple[int, int], excluded: bool
     ) -> tuple[int, int]:
         """One optional iteration before `rest`, for both cases; an empty iteration leaves."""
-        after_rows = self.split(
-            node.greedy, self.part(node.body, leave[1], rest[1], excluded), leave[1], node.span
-        )
+        after_rows = self.split(node.greedy, self.part(node.body, leave[1], rest[1], excluded), leave[1], node.span)
         if leave[0] == leave[1]:
             return after_rows, after_rows
         return self.split(
@@ -150,10 +153,22 @@ class _Compiler:
         ), after_rows
 
     def permute(self, node: p.Permute, empty: int, taken: int, excluded: bool) -> int:
-        """States are the subsets still to come, not the permutations: 2^n, not n!."""
-        everything = (1 << len(node.items)) - 1
+        """A choice between all orders; where no item has a choice inside, orders with the same rest share it."""
+        if all(_is_fixed(item) for item in node.items):
+            return self.permute_by_subsets(node, empty, taken, excluded)
+        self.check_orders(node)
+        orders = tuple(p.Seq(order) for order in permutations(node.items))
+        return self.choice(orders, empty, taken, excluded)
 
-        @lru_cache(maxsize=None)
+    def check_orders(self, node: p.Permute) -> None:
+        """Refuse before n! orders are made."""
+        if factorial(len(node.items)) * len(node.items) > LIMITS.pattern_states:
+            raise self.too_large(node.span, "PERMUTE of more than 6 parts needs plain variables as parts")
+
+    def permute_by_subsets(self, node: p.Permute, empty: int, taken: int, excluded: bool) -> int:
+        """States are the subsets still to come, not the orders: 2^n, not n!."""
+
+        @cache
         def remaining(missing: int, has_rows: bool) -> int:
             if missing == 0:
                 return taken if has_rows else empty
@@ -165,7 +180,20 @@ class _Compiler:
                     entry = begin if entry < 0 else self.add(_State(SPLIT, preferred=begin, other=entry), node.span)
             return entry
 
-        return remaining(everything, empty == taken)
+        return remaining((1 << len(node.items)) - 1, empty == taken)
+
+
+def _is_fixed(node: p.Pattern) -> bool:
+    """There is one way only to match it."""
+    match node:
+        case p.Var() | p.Anchor() | p.Empty():
+            return True
+        case p.Repeat(low=low, high=high) if low != high:
+            return False
+        case p.Choice() | p.Permute():
+            return False
+        case _:
+            return all(_is_fixed(part) for part in p.parts(node))
 
 
 def compile_pattern(query: RowQuery) -> Automaton:

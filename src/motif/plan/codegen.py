@@ -76,6 +76,11 @@ class _Generator:
         self.ints.append(node)
         return f"ki[{len(self.ints) - 1}]"
 
+    def environment(self) -> Environment:
+        return Environment(
+            tuple(self.ints), tuple(self.floats), tuple(self.sets), tuple(self.folds), tuple(self.columns)
+        )
+
     # -- one condition
 
     def condition(self, parts: tuple[Scalar, ...]) -> list[str]:
@@ -183,7 +188,8 @@ class _Generator:
             case "+" | "-" | "*":
                 return Value(f"({codes[0]} {node.name} {codes[1]})", null)
             case "/":
-                return Value(f"({codes[0]} / {codes[1]} if {codes[1]} != 0.0 else 0.0)", _any([null, f"{codes[1]} == 0.0"]))
+                code = f"({codes[0]} / {codes[1]} if {codes[1]} != 0.0 else 0.0)"
+                return Value(code, _any([null, f"{codes[1]} == 0.0"]))
             case "%":
                 rem = "frem" if is_float else "rem"
                 zero = "0.0" if is_float else "0"
@@ -296,13 +302,11 @@ def generate(conditions: tuple[tuple[Scalar, ...], ...], variables: tuple[str, .
     tests = {number: generator.condition(parts) for number, parts in enumerate(conditions) if parts}
     if not tests:
         return (), Environment()
-    environment = Environment(
-        tuple(generator.ints), tuple(generator.floats), tuple(generator.sets), tuple(generator.folds), tuple(generator.columns)
-    )
+    environment = generator.environment()
     markers = (
         ("prologue", _prologue(environment)),
         ("reset", "\n".join(f"n{k} = 0" for k in range(len(environment.sets))) or "pass"),
-        ("take", _take(generator, environment, tests)),
+        ("take", _take(environment, tests)),
         ("undo", _undo(environment)),
     )
     return markers, environment
@@ -318,7 +322,7 @@ def _prologue(environment: Environment) -> str:
     return "\n".join([*(f"{name} = env[{i}]" for i, name in enumerate(names)), *counts])
 
 
-def _take(generator: _Generator, environment: Environment, tests: dict[int, list[str]]) -> str:
+def _take(environment: Environment, tests: dict[int, list[str]]) -> str:
     lines: list[str] = []
     for k, members in enumerate(environment.sets):
         lines += [f"if m{k}[pc] != 0:", f"    p{k}[n{k}] = row", f"    n{k} += 1"]

@@ -11,8 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from motif.errors import UnsupportedQuery
-from motif.ir.expr import Aggregate, At, Call, Expr, Label, Literal, MatchNumber, Verbatim, transform, walk
-from motif.ir.expr import End
+from motif.ir.expr import Aggregate, At, Call, End, Expr, Label, Literal, MatchNumber, Verbatim, transform, walk
 from motif.ir.query import RowQuery
 from motif.plan.scalar import (
     NATIVE,
@@ -37,6 +36,8 @@ class HostColumns:
 
     def __init__(self) -> None:
         self.exprs: list[Expr] = []
+        self.absent: dict[int, Expr] = {}
+        """What stands for a column where its row is missing, if that is not plainly NULL."""
 
     def index(self, expr: Expr) -> int:
         """The number of the column, added if it is new."""
@@ -110,6 +111,11 @@ def _is_fixed(node: Scalar) -> bool:
             return True
 
 
+def _nothing(node: Expr) -> Expr | None:
+    """A navigation to a missing row: NULL, of the right type."""
+    return Call("case", (Literal(False), node.arg, Literal(None))) if isinstance(node, At) else None
+
+
 class _Lifter:
     """Turns an expression into scalars over host columns, for the condition of one variable."""
 
@@ -176,8 +182,9 @@ class _Lifter:
             case Call(name=name, args=args, span=span) if name in NATIVE:
                 return Op(name, tuple(self.lift(arg) for arg in args), span=span)
             case Call() | Verbatim() if not self.needs_match(expr) and len(self.places(expr)) == 1:
-                place = self.places(expr).pop()
-                return Read(self.columns.index(self.row_expr(expr)), place, absent=Const(None))
+                column = self.columns.index(self.row_expr(expr))
+                self.columns.absent[column] = self.row_expr(transform(expr, _nothing))
+                return Read(column, self.places(expr).pop(), absent=Const(None))
             case _:
                 raise self.refused(expr)
 
@@ -204,6 +211,6 @@ class _Lifter:
             f"not supported in DEFINE: {name} on values of different rows",
             source=self.query.source,
             span=expr.span,
-            hint="across rows Motif computes + - * / %, comparisons, AND OR NOT, CASE, COALESCE, NULLIF, ABS, GREATEST, "
-            "LEAST and IS NULL; apply other functions to one row at a time, or compute them in MEASURES and filter outside",
+            hint="across rows Motif computes + - * / %, comparisons, AND OR NOT, IS NULL, CASE, COALESCE, NULLIF, "
+            "ABS, GREATEST and LEAST; apply other functions to one row at a time, or filter on a measure outside",
         )

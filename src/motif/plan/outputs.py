@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from motif.errors import UnsupportedQuery
+from motif.errors import QueryBindError, UnsupportedQuery
 from motif.ir.expr import Aggregate, At, Call, Column, End, Expr, Label, Literal, MatchNumber, Mode, transform, walk
 from motif.ir.query import Measure, RowQuery, Rows
 from motif.ir.types import Schema
@@ -136,7 +136,16 @@ def plan_outputs(query: RowQuery, schema: Schema, columns: HostColumns) -> Outpu
     collector = _Collector(query, columns)
     keys = [(key.name, collector.row_value(key.expr)) for key in query.partition]
     measures = [(measure.name, collector.measure(measure)) for measure in query.measures]
+    if not collector.leaves:
+        collector.leaf(Number())  # something must say how many rows there are
     if query.rows is Rows.ONE:
+        if not (keys or measures):
+            raise QueryBindError(
+                "the result would have no columns",
+                source=query.source,
+                span=query.pattern.span,
+                hint="add MEASURES, PARTITION BY, or ALL ROWS PER MATCH",
+            )
         return Outputs(tuple(collector.leaves), (*keys, *measures))
     shown = {key.expr.name for key in query.partition if isinstance(key.expr, Column)}
     ordered = dict.fromkeys(item.expr.name for item in query.order if isinstance(item.expr, Column))

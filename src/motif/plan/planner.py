@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
-from motif.errors import QueryBindError, Span as TextSpan, UnsupportedQuery
+from motif.errors import QueryBindError, UnsupportedQuery
+from motif.errors import Span as TextSpan
 from motif.ir.expr import Column, Expr, Interval, walk
 from motif.ir.query import MatchMode, RowQuery, Rows
 from motif.ir.types import Kind, Schema, Type
@@ -14,7 +16,22 @@ from motif.plan.codegen import generate
 from motif.plan.conditions import Condition, HostColumns, split_conditions
 from motif.plan.outputs import Gather, Outputs, plan_outputs
 from motif.plan.program import Program, SortKey, Span
-from motif.plan.scalar import DAY, Base, Const, Fold, LabelAt, Lane, Read, Scalar, Trying, Typer, lane, scalars, scale
+from motif.plan.scalar import (
+    DAY,
+    Base,
+    Const,
+    Fold,
+    LabelAt,
+    Lane,
+    Op,
+    Read,
+    Scalar,
+    Trying,
+    Typer,
+    lane,
+    scalars,
+    scale,
+)
 from motif.plan.source import HostRefusal, Source
 
 NEVER, PER_SEARCH, ALWAYS = 2, 1, 0
@@ -33,7 +50,7 @@ def plan(query: RowQuery, source: Source) -> Program:
     types = _host_types(query, columns.exprs, source)
     _check_row_conditions(query, conditions, row_columns, types)
     typer = Typer(types, source.dialect, query.source)
-    typed = _Typed(query, typer, columns.exprs, source)
+    typed = _Typed(query, typer, columns, source)
     neighbours = tuple(typed.conditions(c.var, c.neighbours) for c in conditions)
     dependent = tuple(typed.conditions(c.var, c.match) for c in conditions)
     variables = query.variables()
@@ -108,10 +125,10 @@ def _not_a_condition(query: RowQuery, var: str, kind: Type, expr: Expr | None) -
 class _Typed:
     """Typed conditions, with the host's word on what a function makes of a missing row."""
 
-    def __init__(self, query: RowQuery, typer: Typer, exprs: Sequence[Expr], source: Source) -> None:
+    def __init__(self, query: RowQuery, typer: Typer, columns: HostColumns, source: Source) -> None:
         self.query = query
         self.typer = typer
-        self.exprs = exprs
+        self.columns = columns
         self.source = source
 
     def conditions(self, var: str, parts: Iterable[Scalar]) -> tuple[Scalar, ...]:
@@ -126,19 +143,15 @@ class _Typed:
                 raise UnsupportedQuery(
                     f"not supported in DEFINE: values of this type of different rows ({inner.type})",
                     source=self.query.source,
-                    span=extent(self.exprs[inner.column]),
+                    span=extent(self.columns.exprs[inner.column]),
                     hint="compare a number, string, boolean or time made from it",
                 )
         return node
 
     def with_absent(self, node: Scalar) -> Scalar:
-        from dataclasses import replace
-
-        from motif.plan.scalar import Op
-
         match node:
             case Read(column=column, absent=Const()):
-                value = self.source.on_nulls([self.exprs[column]])[0]
+                value = self.source.on_nulls([self.columns.absent[column]])[0]
                 return replace(node, absent=Const(value))  # type: ignore[arg-type]
             case Op(args=args):
                 return replace(node, args=tuple(self.with_absent(arg) for arg in args))
@@ -164,7 +177,8 @@ def _within(query: RowQuery, time: int | None, types: Sequence[Type]) -> Span | 
         return None
     bound, span = query.within.bound, query.within.span
     if time is None:
-        raise QueryBindError("WITHIN needs an ORDER BY", source=query.source, span=span, hint="add ORDER BY a time column")
+        hint = "add ORDER BY a time column"
+        raise QueryBindError("WITHIN needs an ORDER BY", source=query.source, span=span, hint=hint)
     kind = types[time]
     if isinstance(bound, Interval):
         if kind.kind is Kind.DATE:
@@ -178,7 +192,8 @@ def _within(query: RowQuery, time: int | None, types: Sequence[Type]) -> Span | 
         return Span(time, float(bound))
     else:
         hint = "write an interval for a time column, e.g. INTERVAL '10' MINUTE"
-    raise QueryBindError(f"WITHIN does not fit the first ORDER BY column ({kind})", source=query.source, span=span, hint=hint)
+    problem = f"WITHIN does not fit the first ORDER BY column ({kind})"
+    raise QueryBindError(problem, source=query.source, span=span, hint=hint)
 
 
 def _reach(conditions: Iterable[tuple[Scalar, ...]], outputs: Outputs) -> tuple[int, int]:
@@ -245,6 +260,3 @@ def _worst_reachable(machine: a.Automaton, classes: Sequence[int]) -> list[int]:
                     worst[state] = level
                     pending.append(state)
     return worst
-
-
-

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from motif.ir.expr import Expr
 from motif.ir.query import RowQuery
+from motif.ir.render import render_query
 from motif.ir.types import Type
 from motif.plan.automaton import Automaton
 from motif.plan.codegen import Environment, Markers
@@ -80,7 +81,5 @@ class Program:
     @property
     def fingerprint(self) -> str:
         """Names the query in saved state: equal for equal meaning."""
-        from motif.ir.render import render_query
-
         text = f"{self.version}\n{self.dialect}\n{render_query(self.query)}\n{self.types}"
         return hashlib.sha256(text.encode()).hexdigest()[:32]

@@ -14,7 +14,7 @@ from enum import StrEnum
 from typing import TypeAlias
 
 from motif.errors import MotifError, QueryBindError, Span, UnsupportedQuery
-from motif.ir.expr import COMPARISONS, End, Interval, LiteralValue
+from motif.ir.expr import ARITHMETIC, COMPARISONS, LOGIC, NULL_SAFE, End, Interval, LiteralValue
 from motif.ir.types import Kind, Type
 
 BOOLEAN = Type(Kind.BOOLEAN)
@@ -117,9 +117,12 @@ class Op:
 
 Scalar: TypeAlias = Read | Const | Fold | LabelAt | Trying | Op
 
-NATIVE = COMPARISONS | frozenset(
-    "+ - * / % neg abs and or not case coalesce nullif greatest least in between".split()
-    + ["is null", "is not null", "is true", "is false", "is distinct from", "is not distinct from"]
+NATIVE = (
+    COMPARISONS
+    | ARITHMETIC
+    | LOGIC
+    | NULL_SAFE
+    | frozenset({"abs", "case", "coalesce", "nullif", "greatest", "least", "in", "between"})
 )
 """What Motif itself can compute across rows; everything else only the host can, on one row."""
 STRICT = COMPARISONS | frozenset("+ - * / % neg abs || like not".split())
@@ -139,6 +142,11 @@ def lane(kind: Type) -> Lane:
             return Lane.CODE
         case _:
             return Lane.INT
+
+
+def exact(digits: int) -> Type:
+    """The exact number type of the INT lane with that many digits after the point."""
+    return Type(Kind.DECIMAL, precision=NARROW, scale=digits) if digits else INTEGER
 
 
 _SCALED = frozenset({Kind.DECIMAL, Kind.TIMESTAMP, Kind.TIMESTAMP_TZ, Kind.TIME, Kind.INTERVAL})
@@ -250,7 +258,7 @@ class Typer:
             return replace(node, args=(to_float(left), to_float(right)), type=FLOAT)
         if node.name == "*":
             digits = scale(left.type) + scale(right.type)
-            return replace(node, args=(left, right), type=Type(Kind.DECIMAL, precision=NARROW, scale=digits) if digits else INTEGER)
+            return replace(node, args=(left, right), type=exact(digits))
         agreed, kind = self.agree((left, right), node)
         return replace(node, args=agreed, type=kind)
 
@@ -269,7 +277,7 @@ class Typer:
 
     def time_arithmetic(self, node: Op) -> Op:
         """Differences of times, and times moved by intervals."""
-        left, right = (days_to_us(arg) if self.is_moment(arg, node) else arg for arg in node.args)
+        left, right = (days_to_us(arg) if self.as_moments(node) else arg for arg in node.args)
         moments = (Kind.TIMESTAMP, Kind.TIMESTAMP_TZ, Kind.TIME, Kind.INTERVAL)
         match (left.type.kind, node.name, right.type.kind):
             case (Kind.DATE, "-", Kind.DATE):
@@ -287,7 +295,7 @@ class Typer:
             case _:
                 raise self.error(node, f"no {node.name} between {left.type} and {right.type}")
 
-    def is_moment(self, arg: Scalar, node: Op) -> bool:
+    def as_moments(self, node: Op) -> bool:
         """Dates count in days among themselves (not in Spark, whose difference is an interval), else as times."""
         kinds = [other.type.kind for other in node.args]
         return Kind.INTERVAL in kinds or (self.dialect == "spark" and kinds == [Kind.DATE, Kind.DATE])
@@ -314,7 +322,7 @@ class Typer:
             return kind if kind.kind is Kind.TIMESTAMP else new
         if Kind.STRING in pair and pair & {Kind.DATE, Kind.TIMESTAMP}:
             return kind if new.kind is Kind.STRING else new
-        raise self.error(parent, f"cannot compare or combine {kind} with {new}", "CAST one side to the type of the other")
+        raise self.clash(parent, kind, new)
 
     def common_number(self, kind: Type, new: Type, parent: Op) -> Type:
         if Kind.FLOAT in (kind.kind, new.kind):
@@ -325,7 +333,7 @@ class Typer:
         if Lane.CODE in (lane(kind), lane(new)):
             raise self.refused(parent, f"{kind} next to {new}", "CAST both to DOUBLE or DECIMAL(18, s) first")
         digits = max(scale(kind), scale(new))
-        return Type(Kind.DECIMAL, precision=NARROW, scale=digits) if digits else INTEGER
+        return exact(digits)
 
     def convert(self, arg: Scalar, kind: Type, parent: Op) -> Scalar:
         if arg.type == kind or arg.type.kind is Kind.NULL:
@@ -338,14 +346,20 @@ class Typer:
             return rescaled(arg, kind)
         if isinstance(arg, Const) and isinstance(arg.value, str) and kind.kind in (Kind.DATE, Kind.TIMESTAMP):
             return self.time_literal(arg.value, kind, parent)
-        raise self.error(parent, f"cannot compare or combine {arg.type} with {kind}", "CAST one side to the type of the other")
+        raise self.clash(parent, arg.type, kind)
 
     def time_literal(self, text: str, kind: Type, parent: Op) -> Const:
         try:
             moment = dt.datetime.fromisoformat(text)
         except ValueError:
-            raise self.error(parent, f"'{text[:40]}' is not a {kind}", "write it as 2026-01-31 or 2026-01-31 12:00:00") from None
+            hint = "write it as 2026-01-31 or 2026-01-31 12:00:00"
+            raise self.error(parent, f"'{text[:40]}' is not a {kind}", hint) from None
         return Const(moment.date() if kind.kind is Kind.DATE else moment, kind)
+
+    def clash(self, node: Op, left: Type, right: Type) -> MotifError:
+        return self.error(
+            node, f"cannot compare or combine {left} with {right}", "CAST one side to the type of the other"
+        )
 
     def error(self, node: Op, message: str, hint: str | None = None) -> MotifError:
         return QueryBindError(message, source=self.source, span=node.span, hint=hint)
@@ -401,15 +415,15 @@ def as_int(value: object, kind: Type) -> int:
         case None:
             return 0
         case bool() | int():
-            return int(value) * 10 ** scale(kind)
+            return int(value * 10 ** scale(kind))
         case Decimal():
-            return int(value.scaleb(scale(kind)))
+            return int(value * 10 ** scale(kind))
         case Interval(microseconds=us):
             return us
         case dt.datetime():
             moment = value if value.tzinfo else value.replace(tzinfo=dt.UTC)
-            since = (moment - dt.datetime(1970, 1, 1, tzinfo=dt.UTC)) // dt.timedelta(microseconds=1)
-            return since * 10 ** scale(kind)
+            since: int = (moment - dt.datetime(1970, 1, 1, tzinfo=dt.UTC)) // dt.timedelta(microseconds=1)
+            return int(since * 10 ** scale(kind))
         case dt.date():
             return (value - dt.date(1970, 1, 1)).days
         case dt.time():

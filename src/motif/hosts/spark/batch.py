@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import logging
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from pyspark.errors import AnalysisException, ParseException, PySparkException
@@ -10,8 +12,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as t
 
 from motif.engine.order import crossing, layout
-from motif.errors import MotifError, QueryBindError, QuerySyntaxError, Span
-from motif.hosts.spark.types import first_sentence, leaf_schema, type_of
+from motif.errors import MotifError, QueryBindError, QuerySyntaxError, Span, did_you_mean
+from motif.hosts.spark.types import leaf_schema, message_and_hint, type_of
 from motif.hosts.spark.worker import matcher
 from motif.ir.expr import Expr
 from motif.ir.query import RowQuery
@@ -58,9 +60,10 @@ class SparkSource:
     def spark_types(self, exprs: Sequence[Expr]) -> list[t.DataType]:
         """Spark's own types of row expressions."""
         try:
-            return [field.dataType for field in self.select(exprs).schema.fields] if exprs else []
+            with _quiet():
+                return [field.dataType for field in self.select(exprs).schema.fields] if exprs else []
         except (AnalysisException, ParseException) as error:
-            raise HostRefusal(first_sentence(str(error))) from None
+            raise HostRefusal(message_and_hint(str(error))[0]) from None
 
     def types_of(self, exprs: Sequence[Expr]) -> list[Type]:
         return [type_of(kind) for kind in self.spark_types(exprs)]
@@ -89,9 +92,17 @@ def run_program(program: Program, source: SparkSource) -> DataFrame:
     work = matcher(program, layout(program, [type_of(kind) for kind in kinds]), SORT_BYTES)
     leaves = rows.mapInArrow(work, leaf_schema(program.outputs.leaves, kinds))
     try:
-        return leaves.selectExpr(*(f"{row_sql(expr)} AS {quoted(name)}" for name, expr in program.outputs.columns))
+        with _quiet():
+            result = leaves.selectExpr(*final_columns(program))
+            result.schema  # noqa: B018 - Connect looks at it only now
     except (AnalysisException, ParseException) as error:
         raise _blamed(error, program, leaves) from None
+    return result
+
+
+def final_columns(program: Program) -> list[str]:
+    """What Spark does after the matching: the scalars of the measures."""
+    return [f"{row_sql(expr)} AS {quoted(name)}" for name, expr in program.outputs.columns]
 
 
 def _use_unbounded_batches(session: SparkSession) -> None:
@@ -107,11 +118,24 @@ def _blamed(error: PySparkException, program: Program, leaves: DataFrame) -> Mot
     """The measure that Spark cannot compute."""
     for name, expr in program.outputs.columns:
         try:
-            leaves.selectExpr(row_sql(expr)).schema  # noqa: B018 - asks for the analysis
+            with _quiet():
+                leaves.selectExpr(row_sql(expr)).schema  # noqa: B018 - asks for the analysis
         except (AnalysisException, ParseException) as culprit:
+            message, hint = message_and_hint(str(culprit))
             span = next((m.span for m in program.query.measures if m.name == name), None)
-            return QueryBindError(first_sentence(str(culprit)), source=program.query.source, span=span)
-    return QueryBindError(first_sentence(str(error)))
+            return QueryBindError(message, source=program.query.source, span=span, hint=hint)
+    return QueryBindError(message_and_hint(str(error))[0])
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """PySpark logs every mistake in a query with a page of Java; we say it in one line ourselves."""
+    logger = logging.getLogger("SQLQueryContextLogger")
+    before, logger.disabled = logger.disabled, True
+    try:
+        yield
+    finally:
+        logger.disabled = before
 
 
 def run_statement(statement: Statement, session: SparkSession) -> DataFrame:
@@ -155,13 +179,21 @@ def _sql(
     for name in used:
         escaped = escaped.replace(name, "{" + name + "}")
     try:
-        frame = session.sql(escaped if used else text, **used)
-        frame.schema  # noqa: B018 - Connect looks at the text only now
-    except ParseException as error:
-        raise QuerySyntaxError(first_sentence(str(error)), source=statement.text, span=_place(error, statement, span)) from None
-    except AnalysisException as error:
-        raise QueryBindError(first_sentence(str(error)), source=statement.text, span=_place(error, statement, span)) from None
+        with _quiet():
+            frame = session.sql(escaped if used else text, **used)  # type: ignore[arg-type]
+            frame.schema  # noqa: B018 - Connect looks at the text only now
+    except (ParseException, AnalysisException) as error:
+        raise _mistake(error, session, statement, span) from None
     return frame
+
+
+def _mistake(error: PySparkException, session: SparkSession, statement: Statement, span: Span | None) -> MotifError:
+    message, hint = message_and_hint(str(error))
+    if error.getCondition() == "TABLE_OR_VIEW_NOT_FOUND":
+        name = (error.getMessageParameters() or {}).get("relationName", "").strip("`")
+        hint = did_you_mean(name, [table.name for table in session.catalog.listTables()])
+    kind = QuerySyntaxError if isinstance(error, ParseException) else QueryBindError
+    return kind(message, source=statement.text, span=_place(error, statement, span), hint=hint)
 
 
 def _place(error: PySparkException, statement: Statement, span: Span | None) -> Span | None:

@@ -74,8 +74,9 @@ def _fold_type(name: str, kind: t.DataType) -> t.DataType:
             return kind
 
 
-def first_sentence(message: str) -> str:
-    """What Spark has to say, without its plans and codes."""
+def message_and_hint(message: str) -> tuple[str, str | None]:
+    """What Spark has to say, without its plans and codes: the first sentence, and the rest as a hint."""
     text = re.sub(r"^\[[A-Z0-9_.]+\]\s*", "", message.strip())
     text = re.split(r"\s*SQLSTATE|;\s*line \d+|\n\s*==|\n'|;\n", text)[0]
-    return " ".join(text.split())
+    first, _, rest = " ".join(text.split()).partition(". ")
+    return first.rstrip("."), rest[:200] or None

@@ -1,0 +1,101 @@
+"""Workloads as data: `definitions/*.toml` and the queries they name."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from generators import GENERATORS, dataset
+
+HERE = Path(__file__).resolve().parent
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One size of a workload, and the number of rows its answer has."""
+
+    rows: int
+    expect: int
+    keys: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A bound that a derived figure should keep."""
+
+    measure: str
+    at_most: float | None = None
+    at_least: float | None = None
+    contender: str = ""
+    """Empty: the first contender of the workload."""
+
+    def met(self, value: float) -> bool:
+        """Whether a value keeps the bound."""
+        above = self.at_most is None or value <= self.at_most
+        return above and (self.at_least is None or value >= self.at_least)
+
+    def __str__(self) -> str:
+        return f"<= {self.at_most:g}" if self.at_most is not None else f">= {self.at_least:g}"
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """A question, the table and query that answer it, and who is measured."""
+
+    name: str
+    question: str
+    generator: str
+    query: str
+    contenders: tuple[str, ...]
+    floor: str
+    """The contender the others are divided by; may be empty."""
+    floor_sql: str
+    repeats: int
+    seed: int
+    targets: tuple[Target, ...]
+    full: tuple[Point, ...]
+    quick: tuple[Point, ...]
+
+    def points(self, *, quick: bool) -> tuple[Point, ...]:
+        """Sizes to run."""
+        return self.quick if quick else self.full
+
+    def query_text(self) -> str:
+        """The text of the query."""
+        return (HERE / "queries" / f"{self.query}.sql").read_text(encoding="utf-8")
+
+    def file(self, point: Point) -> Path:
+        """The input."""
+        return dataset(self.generator, self.seed, point.rows, point.keys)
+
+
+def load() -> dict[str, Workload]:
+    """Every workload, by name, in the order of the files."""
+    found = [
+        _workload(entry)
+        for path in sorted((HERE / "definitions").glob("*.toml"))
+        for entry in tomllib.loads(path.read_text(encoding="utf-8"))["workload"]
+    ]
+    return {workload.name: workload for workload in found}
+
+
+def _workload(entry: dict[str, Any]) -> Workload:
+    workload = Workload(
+        name=entry["name"],
+        question=entry["question"],
+        generator=entry["generator"],
+        query=entry["query"],
+        contenders=tuple(entry["contenders"]),
+        floor=entry.get("floor", ""),
+        floor_sql=entry.get("floor_sql", ""),
+        repeats=entry.get("repeats", 5),
+        seed=entry.get("seed", 1),
+        targets=tuple(Target(**target) for target in entry.get("targets", ())),
+        full=tuple(Point(**point) for point in entry["full"]),
+        quick=tuple(Point(**point) for point in entry.get("quick", entry["full"])),
+    )
+    if workload.generator not in GENERATORS or (workload.floor and workload.floor not in workload.contenders):
+        raise ValueError(f"{workload.name}: unknown generator or floor")
+    return workload

@@ -1,0 +1,10 @@
+-- The shape `quantifier` of DuckDB (#25255).
+SELECT *
+FROM flags MATCH_RECOGNIZE (
+  ORDER BY i
+  MEASURES MATCH_NUMBER() AS matchno, CLASSIFIER() AS label
+  ALL ROWS PER MATCH
+  AFTER MATCH SKIP PAST LAST ROW
+  PATTERN (A+ B+ A+)
+  DEFINE A AS v < 12, B AS v >= 12
+)

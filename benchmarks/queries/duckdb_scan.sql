@@ -1,0 +1,10 @@
+-- The shape `scan` of DuckDB (#25255).
+SELECT *
+FROM flags MATCH_RECOGNIZE (
+  ORDER BY i
+  MEASURES A.i AS first_i, B.i AS last_i
+  ONE ROW PER MATCH
+  AFTER MATCH SKIP PAST LAST ROW
+  PATTERN (A B)
+  DEFINE A AS v = 0, B AS v = 1
+)

@@ -1,0 +1,10 @@
+-- The same with a condition that depends on the match, so nothing can be remembered.
+SELECT *
+FROM equal MATCH_RECOGNIZE (
+  ORDER BY i
+  MEASURES COUNT(*) AS n
+  ONE ROW PER MATCH
+  AFTER MATCH SKIP PAST LAST ROW
+  PATTERN (A+ B+)
+  DEFINE A AS v = 1, B AS v > LAST(A.v)
+)

@@ -1,0 +1,254 @@
+"""Figures from measurements: the tables `run.py` prints, and `REPORT.md` from the newest complete results.
+
+python benchmarks/report.py
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from definitions import HERE, Target, Workload, load
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One contender at one size: medians over the repeats, the best wall time, the highest peak."""
+
+    workload: Workload
+    rows: int
+    keys: int
+    contender: str
+    wall: float
+    best: float
+    cpu: float
+    peak: float
+    floor: Figure | None
+
+    @property
+    def is_floor(self) -> bool:
+        """Whether others are divided by this one."""
+        return self.contender == self.workload.floor
+
+    def measure(self, name: str) -> float | None:
+        """A derived figure of one size."""
+        match name:
+            case "seconds":
+                return self.wall
+            case "M rows/s":
+                return self.rows / self.wall / 1e6
+            case "wall ratio" | "best ratio" | "cpu ratio" if self.floor is not None:
+                field = {"wall ratio": "wall", "best ratio": "best", "cpu ratio": "cpu"}[name]
+                return float(getattr(self, field) / max(getattr(self.floor, field), 1e-9))
+            case "MB over floor" if self.floor is not None:
+                return self.peak - self.floor.peak
+            case _:
+                return None
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A target and what came out."""
+
+    workload: Workload
+    where: str
+    target: Target
+    value: float
+
+    @property
+    def met(self) -> bool:
+        """Whether it is kept."""
+        return self.target.met(self.value)
+
+
+def summarize(measurements: Iterable[Row]) -> list[Figure]:
+    """One figure per workload, size and contender, in the order of the definitions."""
+    groups: dict[tuple[str, int, int], dict[str, list[Row]]] = {}
+    for row in measurements:
+        place = (str(row["workload"]), int(row["rows"]), int(row["keys"]))
+        groups.setdefault(place, {}).setdefault(str(row["contender"]), []).append(row)
+    workloads, figures = load(), []
+    for (name, rows, keys), contenders in groups.items():
+        workload = workloads[name]
+        floor = None
+        for contender in sorted(contenders, key=lambda contender: contender != workload.floor):
+            figure = _figure(workload, rows, keys, contender, contenders[contender], floor)
+            if figure.is_floor:
+                floor = figure
+            figures.append(figure)
+    return figures
+
+
+def _figure(
+    workload: Workload, rows: int, keys: int, contender: str, repeats: Sequence[Row], floor: Figure | None
+) -> Figure:
+    walls = [float(row["wall_s"]) for row in repeats]
+    cpu = median(float(row["cpu_s"]) for row in repeats)
+    peak = max(float(row["peak_mb"]) for row in repeats)
+    return Figure(workload, rows, keys, contender, median(walls), min(walls), cpu, peak, floor)
+
+
+def across(name: str, figures: Sequence[Figure]) -> float | None:
+    """A derived figure of all sizes of one contender together."""
+    if len(figures) < 2:
+        return None
+    if name == "growth":
+        return _slope([(math.log(f.rows), math.log(f.best)) for f in figures])
+    if name == "peak spread":
+        return max(f.peak for f in figures) / min(f.peak for f in figures)
+    return None
+
+
+def _slope(points: Sequence[tuple[float, float]]) -> float:
+    """Least squares."""
+    x, y = (sum(values) / len(points) for values in zip(*points, strict=True))
+    return sum((a - x) * (b - y) for a, b in points) / sum((a - x) ** 2 for a, _ in points)
+
+
+def verdicts(figures: Sequence[Figure]) -> list[Verdict]:
+    """Every target of the workloads that were run."""
+    found = []
+    for workload in dict.fromkeys(figure.workload for figure in figures):
+        for target in workload.targets:
+            wanted = target.contender or workload.contenders[0]
+            mine = [figure for figure in figures if figure.workload == workload and figure.contender == wanted]
+            if (whole := across(target.measure, mine)) is not None:
+                found.append(Verdict(workload, "all sizes", target, whole))
+            each = ((_size(figure), figure.measure(target.measure)) for figure in mine)
+            found += [Verdict(workload, size, target, value) for size, value in each if value is not None]
+    return found
+
+
+def _size(figure: Figure) -> str:
+    return f"{_short(figure.rows)} rows" + (f", {_short(figure.keys)} keys" if figure.keys > 1 else "")
+
+
+def _short(number: int) -> str:
+    for unit, name in ((1_000_000, "M"), (1_000, "k")):
+        if number >= unit:
+            return f"{number / unit:g} {name}"
+    return str(number)
+
+
+FIGURE_HEAD = (
+    "workload", "size", "contender", "median s", "best s", "CPU s", "peak MB", "M rows/s", "wall / floor",
+    "best / floor", "CPU / floor", "MB over floor",
+)  # fmt: skip
+VERDICT_HEAD = ("workload", "size", "measure", "value", "target", "met")
+
+
+def figure_cells(figure: Figure) -> tuple[str, ...]:
+    """A line of the table of figures."""
+    compared = (figure.measure(name) for name in ("wall ratio", "best ratio", "cpu ratio"))
+    over = figure.measure("MB over floor")
+    return (
+        figure.workload.name,
+        _size(figure),
+        figure.contender + (" (floor)" if figure.is_floor else ""),
+        f"{figure.wall:.3f}",
+        f"{figure.best:.3f}",
+        f"{figure.cpu:.2f}",
+        f"{figure.peak:.0f}",
+        f"{figure.measure('M rows/s'):.2f}",
+        *("" if value is None else f"{value:.2f}x" for value in compared),
+        "" if over is None else f"{over:+.0f}",
+    )
+
+
+def verdict_cells(verdict: Verdict) -> tuple[str, ...]:
+    """A line of the table of targets."""
+    measure = " ".join(filter(None, (verdict.target.contender, verdict.target.measure)))
+    met = "yes" if verdict.met else "NO"
+    return (verdict.workload.name, verdict.where, measure, f"{verdict.value:.2f}", str(verdict.target), met)
+
+
+def print_tables(figures: Sequence[Figure]) -> None:
+    """Both tables as plain text."""
+    for head, lines in (
+        (FIGURE_HEAD, [figure_cells(figure) for figure in figures]),
+        (VERDICT_HEAD, [verdict_cells(verdict) for verdict in verdicts(figures)]),
+    ):
+        widths = [max(map(len, column)) for column in zip(head, *lines, strict=True)]
+        for line in (head, *lines):
+            print("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+        print()
+
+
+def _markdown(head: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
+    return "\n".join("| " + " | ".join(line) + " |" for line in (head, ["---"] * len(head), *lines))
+
+
+TEXT = """# What Motif costs, measured
+
+Generated by `benchmarks/report.py` from `{source}`; do not edit. `make bench` makes it anew.
+
+{kind} on {cores} cores ({cpu}), {memory_gb} GB, Linux {kernel}, load average {load} over the last quarter of an hour.
+Motif {commit}; Python {python}, DuckDB {duckdb}, pyarrow {pyarrow}, NumPy {numpy}, Numba {numba}, PySpark {pyspark},
+Java {java}; {date}.
+
+A *floor* is what the host does without Motif: DuckDB sorting the same columns and handing them over as Arrow, or Spark
+exchanging and sorting them and handing them to a function that does nothing. Ratios are over the floor of the same
+line, measured in turns with it. Read ratios, not seconds, and no difference below about a fifth: see
+[BIAS.md](BIAS.md) for what is unfair to whom. Targets that are missed are listed like those that are met.
+
+## Targets: {met} of {count} met
+
+{verdicts}
+
+*growth* is the exponent fitted to seconds over rows (1 is linear); *peak spread* the highest peak of memory over
+the lowest, across all sizes.
+
+## Questions
+
+{questions}
+
+## All figures
+
+{figures}
+"""
+
+
+def write_report() -> Path:
+    """REPORT.md from the newest results that hold every workload."""
+    source, measurements = newest()
+    figures = summarize(measurements)
+    judged = verdicts(figures)
+    facts = measurements[0] | {
+        "kind": "The short form (`--quick`)" if measurements[0]["quick"] == "1" else "The full form"
+    }
+    questions = [f"- **{name}**: {workload.question}" for name, workload in load().items()]
+    text = TEXT.format(
+        **measurements[0],
+        kind=kind,
+        source=source.relative_to(HERE.parent),
+        met=sum(verdict.met for verdict in judged),
+        count=len(judged),
+        verdicts=_markdown(VERDICT_HEAD, map(verdict_cells, judged)),
+        questions="\n".join(questions),
+        figures=_markdown(FIGURE_HEAD, map(figure_cells, figures)),
+    )
+    path = HERE / "REPORT.md"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def newest() -> tuple[Path, list[Row]]:
+    """The last results with all workloads in them."""
+    wanted = set(load())
+    for path in sorted((HERE / "results").glob("*/*.csv"), reverse=True):
+        with path.open(newline="", encoding="utf-8") as file:
+            measurements: list[Row] = list(csv.DictReader(file))
+        if wanted <= {row["workload"] for row in measurements}:
+            return path, measurements
+    raise SystemExit("no results of a complete run; run benchmarks/run.py first")
+
+
+if __name__ == "__main__":
+    print(f"wrote {write_report()}")

@@ -1,0 +1,258 @@
+"""The commands. Engines are imported inside of them, so that `motif --help` is quick."""
+
+from __future__ import annotations
+
+import sys
+import time
+import traceback
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from motif.cli import screen
+from motif.cli.files import check_folder, check_output, read_query, table_paths, write_table, write_text
+from motif.errors import Diagnostic, MotifError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from motif.explanation import Explanation
+
+FINE, OURS, THEIRS, STOPPED = 0, 1, 2, 130
+
+
+class Host(StrEnum):
+    """The engine around the matching."""
+
+    DUCKDB = "duckdb"
+    SPARK = "spark"
+
+
+class Format(StrEnum):
+    """How a plan is written."""
+
+    TEXT = "text"
+    MERMAID = "mermaid"
+    SVG = "svg"
+    HTML = "html"
+
+
+class _Guarded(TyperGroup):
+    """Every command ends with one of four exit codes and, unless it went well, one message."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except MotifError as error:
+            screen.show_error(str(error))
+            raise typer.Exit(THEIRS) from None
+        except KeyboardInterrupt:
+            screen.show_line("stopped")
+            raise typer.Exit(STOPPED) from None
+        except Exception as error:
+            if hasattr(error, "exit_code"):  # typer's own: a wrong option, or the end of a command
+                raise
+            _show_unexpected(error, with_trace=bool(ctx.params.get("debug")))
+            raise typer.Exit(OURS) from None
+
+
+def _show_unexpected(error: Exception, *, with_trace: bool) -> None:
+    if with_trace:
+        typer.echo(traceback.format_exc(), err=True)
+    first = (str(error).strip().splitlines() or [""])[0]
+    screen.show_error(
+        f"this is a mistake in Motif, not in your query: {type(error).__name__}: {first}\n"
+        "  please report it with the query and what `motif version` prints; --debug shows where it happened"
+    )
+
+
+app = typer.Typer(
+    cls=_Guarded,
+    help="Find patterns in tables of events with SQL MATCH_RECOGNIZE.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+Query = Annotated[str, typer.Argument(metavar="QUERY", help="A file with the query; - for standard input.")]
+Tables = Annotated[
+    list[str] | None,
+    typer.Option("--table", "-t", metavar="NAME=PATH", help="A Parquet, CSV or JSON file as a table. May be repeated."),
+]
+HostOption = Annotated[Host, typer.Option("--host", help="The engine around the matching.")]
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """The entry point; `--debug` may stand anywhere."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    if "--debug" in arguments:
+        arguments = ["--debug", *(argument for argument in arguments if argument != "--debug")]
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    app(arguments, prog_name="motif")
+
+
+@app.callback()
+def _options(
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of a mistake in Motif itself.")] = False,
+) -> None:
+    del debug  # _Guarded reads it
+
+
+# -- run ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    table: pa.Table
+    rows_in: int
+    seconds: float
+
+
+@app.command()
+def run(
+    query: Query,
+    table: Tables = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Write the result: .parquet, .csv, .json or .jsonl.")
+    ] = None,
+    host: HostOption = Host.DUCKDB,
+    report: Annotated[Path | None, typer.Option("--report", help="Write a page that draws the matches: .html.")] = None,
+    limit: Annotated[int, typer.Option("--limit", min=0, help="Rows shown on the screen.")] = 20,
+) -> None:
+    """Answer a query over files; show the result or write it to a file."""
+    text, tables = read_query(query), table_paths(table or [])
+    if output is not None:
+        check_output(output)
+    if report is not None:
+        check_folder(report)
+    answer = _on_spark(text, tables) if host is Host.SPARK else _in_process(text, tables)
+    if output is not None:
+        write_table(answer.table, output)
+    else:
+        screen.show_table(answer.table, limit)
+    screen.show_line(screen.summary(answer.rows_in, answer.table.num_rows, answer.seconds))
+    if report is not None:
+        _write_report(report, text, tables)
+
+
+def _in_process(text: str, tables: dict[str, str]) -> _Answer:
+    from motif.hosts import duckdb
+    from motif.lang.statement import parse_statement
+
+    begin = time.perf_counter()
+    with screen.Waiting("matching") as waiting:
+        table = duckdb.run_statement(parse_statement(text, "duckdb"), tables, progress=waiting.advance)
+    return _Answer(table, waiting.rows, time.perf_counter() - begin)
+
+
+def _on_spark(text: str, tables: dict[str, str]) -> _Answer:
+    from motif.cli.on_spark import collected, spark_with
+    from motif.lang.statement import parse_statement
+
+    statement = parse_statement(text, "spark")
+    with screen.Waiting("running on Spark"), spark_with(tables) as session:
+        from motif.hosts.spark import batch
+
+        begin = time.perf_counter()
+        table = collected(batch.run_statement(statement, session))
+        seconds = time.perf_counter() - begin
+        rows_in = sum(session.table(f"`{name.replace('`', '``')}`").count() for name in tables)
+    return _Answer(table, rows_in, seconds)
+
+
+def _write_report(path: Path, text: str, tables: dict[str, str]) -> None:
+    from motif.report import write_report
+
+    with screen.Waiting("writing the report"):
+        write_report(path, text, tables)
+    screen.show_line(f"report: {path}")
+
+
+# -- check ----------------------------------------------------------------------------------------------
+
+
+@app.command()
+def check(query: Query, table: Tables = None, host: HostOption = Host.DUCKDB) -> None:
+    """Say everything that is wrong with a query, without reading a row."""
+    text, tables = read_query(query), table_paths(table or [])
+    found = _mistakes(text, tables, host)
+    for number, diagnostic in enumerate(found):
+        typer.echo(f"{'' if number == 0 else chr(10)}{diagnostic}")
+    if found:
+        raise typer.Exit(THEIRS)
+    names = ", ".join(tables)
+    checked = f"the text, and names and types against {names}" if tables else "the text only; --table checks names and types"
+    typer.echo(f"no mistakes found (checked: {checked})")
+
+
+def _mistakes(text: str, tables: dict[str, str], host: Host) -> list[Diagnostic]:
+    from motif import api
+
+    if host is Host.DUCKDB:
+        return api.check(text, tables=tables or None, spark=None)
+    from motif.cli.on_spark import spark_with
+
+    with screen.Waiting("checking on Spark"), spark_with(tables) as session:
+        return api.check(text, tables=None, spark=session)
+
+
+# -- explain --------------------------------------------------------------------------------------------
+
+
+@app.command()
+def explain(
+    query: Query,
+    table: Tables = None,
+    host: HostOption = Host.DUCKDB,
+    form: Annotated[Format, typer.Option("--format", help="Text, or the automaton as a picture, or a page.")] = Format.TEXT,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write it to this file.")] = None,
+) -> None:
+    """Show the plan: conditions, automaton, and what the host does around it."""
+    text, tables = read_query(query), table_paths(table or [])
+    if output is not None:
+        check_folder(output)
+    plan = _plan(text, tables, host)
+    shown = {Format.TEXT: str(plan), Format.MERMAID: plan.mermaid, Format.SVG: plan.svg, Format.HTML: plan.html}[form]
+    if output is None:
+        typer.echo(shown.rstrip("\n"))
+    else:
+        write_text(shown, output)
+
+
+def _plan(text: str, tables: dict[str, str], host: Host) -> Explanation:
+    from motif.explanation import explain_statement
+
+    if host is Host.DUCKDB:
+        return explain_statement(text, tables, None)
+    from motif.cli.on_spark import spark_with
+
+    with screen.Waiting("planning on Spark"), spark_with(tables) as session:
+        return explain_statement(text, {}, session)
+
+
+# -- version --------------------------------------------------------------------------------------------
+
+
+@app.command()
+def version() -> None:
+    """Print the version of Motif and of what it stands on."""
+    import platform
+    from importlib.metadata import PackageNotFoundError
+    from importlib.metadata import version as version_of
+
+    def known(name: str) -> str:
+        try:
+            return version_of(name)
+        except PackageNotFoundError:
+            return "not installed"
+
+    parts = ", ".join(f"{name} {known(name)}" for name in ("duckdb", "pyarrow", "numpy", "numba", "pyspark"))
+    typer.echo(f"motif {known('motif-cep')} (Python {platform.python_version()}, {parts})")

@@ -1,0 +1,80 @@
+"""A Spark of its own for one command: files become views, results come back as Arrow."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from motif.errors import MotifError
+from motif.hosts.frames import reader_of
+
+_SETTINGS = {
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.timestampType": "TIMESTAMP_NTZ",  # a time without a zone is one, as in DuckDB
+    "spark.driver.maxResultSize": "0",
+    "spark.driver.host": "127.0.0.1",
+}
+
+
+@contextlib.contextmanager
+def spark_with(tables: Mapping[str, str]) -> Iterator[Any]:
+    """A local session in which each file is a view."""
+    try:
+        from motif.hosts.spark.local import local_session
+    except ImportError:
+        raise MotifError("PySpark is not installed", hint="pip install 'motif-cep[spark]', and Java 17 or newer") from None
+    session = local_session("motif", **_SETTINGS)
+    try:
+        for name, path in tables.items():
+            _frame(session, name, path).createOrReplaceTempView(f"`{name.replace('`', '``')}`")
+        yield session
+    finally:
+        session.stop()
+
+
+def _frame(session: Any, name: str, path: str) -> Any:
+    full = str(Path(path).resolve())
+    try:
+        match reader_of(path):
+            case "read_parquet":
+                return session.read.parquet(full)
+            case "read_csv":
+                separator = "\t" if ".tsv" in Path(path).suffixes else ","
+                return session.read.csv(full, header=True, inferSchema=True, sep=separator)
+            case _:
+                return session.read.json(full, multiLine=_is_json_array(path))
+    except MotifError:
+        raise
+    except Exception as error:
+        first = str(error).strip().splitlines()[0]
+        raise MotifError(f"cannot read {path} (table {name}): {first}") from None
+
+
+def _is_json_array(path: str) -> bool:
+    """One array over many lines, rather than one object per line."""
+    if not Path(path).is_file() or path.endswith((".gz", ".zst")):
+        return False
+    with Path(path).open("rb") as file:
+        return file.read(4096).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"[")
+
+
+def collected(frame: Any) -> pa.Table:
+    """The rows of a DataFrame; an error of ours inside a worker is an error of ours here."""
+    try:
+        return frame.toArrow()
+    except Exception as error:
+        message = worker_message(str(error))
+        if message is None:
+            raise
+        raise MotifError(message) from None
+
+
+def worker_message(text: str) -> str | None:
+    """Motif's own message in the report of a failed Spark job; None if it holds none."""
+    found = re.search(r"^(?:.*\s)?motif\.errors\.\w+: (.*?)(?=\n\s*\n|\n\s*at |\n[^\s]|\Z)", text, re.DOTALL | re.MULTILINE)
+    return found[1].rstrip() if found else None

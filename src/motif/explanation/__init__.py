@@ -1,0 +1,70 @@
+"""How a statement will be answered: the plan for people.
+
+Not called `explain`: a module of that name would replace the function `motif.explain` once it is imported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from motif.explanation import drawing, graph, page, text
+from motif.explanation.facts import ClauseFacts, Step, text_facts
+from motif.lang.statement import Statement, parse_statement
+
+__all__ = ["ClauseFacts", "Explanation", "explain_statement"]
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Print it, let a notebook draw it, or take `mermaid`, `svg` and `html` from it."""
+
+    clauses: tuple[ClauseFacts, ...]
+    host: str | None
+    """The engine around the matching; None where only the text is known."""
+    outer: Step | None
+    """The SELECT around the clauses."""
+
+    def __str__(self) -> str:
+        if not self.clauses:
+            return "no MATCH_RECOGNIZE in the statement: nothing for Motif to do\n"
+        parts = [text.clause_text(clause, len(self.clauses), self.host) for clause in self.clauses]
+        if self.outer is not None:
+            parts.append("\n".join([self.outer.title, "-" * len(self.outer.title), self.outer.code]))
+        return "\n\n\n".join(parts) + "\n"
+
+    def _repr_html_(self) -> str:
+        return page.fragment(self.clauses, self.host, self.outer)
+
+    @property
+    def html(self) -> str:
+        """A page of its own."""
+        return page.page(self._repr_html_())
+
+    @property
+    def mermaid(self) -> str:
+        """The automata as a Mermaid flowchart."""
+        return graph.mermaid(clause.graph for clause in self.clauses)
+
+    @property
+    def svg(self) -> str:
+        """The automata as a picture."""
+        return drawing.svg(clause.graph for clause in self.clauses)
+
+
+def explain_statement(query: str, tables: Mapping[str, Any], spark: Any) -> Explanation:
+    """Plan the statement without reading a row; without tables and Spark, say what the text alone tells."""
+    from motif.explanation import hosts
+
+    statement = parse_statement(query, "duckdb" if spark is None else "spark")
+    if spark is not None:
+        return Explanation(tuple(hosts.spark_facts(statement, spark)), "Spark", _outer(statement, "Spark"))
+    if tables:
+        return Explanation(tuple(hosts.duckdb_facts(statement, tables)), "DuckDB", _outer(statement, "DuckDB"))
+    clauses = (text_facts(clause.index + 1, clause.query, "duckdb") for clause in statement.clauses)
+    return Explanation(tuple(clauses), None, None)
+
+
+def _outer(statement: Statement, host: str) -> Step:
+    return Step(f"{host} answers the statement around it", statement.outer_sql)

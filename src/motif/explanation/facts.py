@@ -1,0 +1,200 @@
+"""What there is to know about a planned clause, as text pieces; `text` and `page` arrange them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from motif.engine.matcher import COMPILE_FROM_ROWS
+from motif.explanation.graph import Graph, graph_of, state_lines
+from motif.ir.expr import Column, Expr, Interval, walk
+from motif.ir.query import RowQuery, SkipTo
+from motif.ir.render import Dialect, render_expr, render_pattern, render_query
+from motif.limits import LIMITS
+from motif.plan.automaton import compile_pattern
+from motif.plan.program import Program
+
+NO_TABLES = "conditions are split once the tables are known: name them (tables= or spark=, --table on the command line)"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Conjuncts of a condition that are decided in the same way."""
+
+    decided_by: str
+    conjuncts: tuple[str, ...]
+    sql: str | None = None
+    """What the host is asked to compute, where it is the host that decides."""
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A variable and how its condition is decided; no parts: it takes any row."""
+
+    name: str
+    parts: tuple[Part, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step of the work, in order; `code` is what an engine is given."""
+
+    title: str
+    code: str = ""
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ClauseFacts:
+    """One MATCH_RECOGNIZE clause."""
+
+    number: int
+    pattern: str
+    algebra: str
+    facts: tuple[tuple[str, str], ...]
+    """Partition, order, ties and so on: name and what is to say."""
+    variables: tuple[Variable, ...]
+    cost: str
+    states: tuple[str, ...]
+    graph: Graph
+    steps: tuple[Step, ...] = ()
+
+
+def text_facts(number: int, query: RowQuery, dialect: Dialect) -> ClauseFacts:
+    """What the text alone tells."""
+    machine = compile_pattern(query)
+    names = query.variables()
+    defines = {define.var: define.condition for define in query.defines}
+    variables = [
+        Variable(name, (Part("", (render_expr(defines[name], dialect),)),) if name in defines else ()) for name in names
+    ]
+    return ClauseFacts(
+        number,
+        render_pattern(query.pattern, dialect),
+        render_query(query, dialect),
+        tuple(_query_facts(query, dialect)),
+        tuple(variables),
+        NO_TABLES,
+        tuple(state_lines(machine, names)),
+        graph_of(machine, names),
+    )
+
+
+def program_facts(number: int, program: Program, steps: Sequence[Step], row_sql: Any) -> ClauseFacts:
+    """What the plan tells; `row_sql` writes a row expression for the host."""
+    query, dialect = program.query, _dialect(program)
+    facts = [*_query_facts(query, dialect), ("ties", _ties(program)), *_memory(program)]
+    return ClauseFacts(
+        number,
+        render_pattern(query.pattern, dialect),
+        render_query(query, dialect),
+        tuple(facts),
+        tuple(_variables(program, row_sql)),
+        _cost(program),
+        tuple(state_lines(program.automaton, program.variables)),
+        graph_of(program.automaton, program.variables),
+        tuple(steps),
+    )
+
+
+def _dialect(program: Program) -> Dialect:
+    return "spark" if program.dialect == "spark" else "duckdb"
+
+
+def _query_facts(query: RowQuery, dialect: Dialect) -> list[tuple[str, str]]:
+    keys = ", ".join(render_expr(key.expr, dialect) for key in query.partition)
+    order = ", ".join(
+        f"{render_expr(item.expr, dialect)}{' DESC' if item.descending else ''} "
+        f"(NULLs {'first' if item.nulls_first else 'last'})"
+        for item in query.order
+    )
+    facts = [
+        ("result", str(query.rows).lower()),
+        ("after a match", _skip(query)),
+        ("partition", keys or "none: all rows are one partition"),
+        ("order", order or "none: the tie columns alone order the rows"),
+    ]
+    if query.within is not None:
+        facts.append(("within", _within(query.within.bound)))
+    return facts
+
+
+def _skip(query: RowQuery) -> str:
+    match query.skip.to:
+        case SkipTo.PAST_LAST:
+            return "go on behind its last row (no overlap)"
+        case SkipTo.NEXT:
+            return "go on at the row after its first (matches may overlap)"
+        case to:
+            return f"go on at the {'first' if to is SkipTo.FIRST else 'last'} row of {query.skip.var}"
+
+
+def _within(bound: Interval | int | float) -> str:
+    size = f"{bound.microseconds / 1_000_000:,g} seconds" if isinstance(bound, Interval) else f"{bound:,}"
+    return f"first to last row span at most {size}, inclusive, on the first ORDER BY item"
+
+
+def _ties(program: Program) -> str:
+    """Which columns break ties; keys and ORDER BY columns are equal among tied rows, so they are not named."""
+    query = program.query
+    equal = {item.expr for item in (*query.partition, *query.order)}
+    breakers = [name for name in program.ties if Column(name) not in equal]
+    decided = _columns(define.condition for define in query.defines)
+    by_conditions = [name for name in breakers if name in decided]
+    by_outputs = [name for name in breakers if name not in decided]
+    parts = []
+    if by_conditions:
+        parts.append(f"{', '.join(by_conditions)} (conditions read {_them(by_conditions)})")
+    if by_outputs:
+        parts.append(f"{', '.join(by_outputs)} (only outputs read {_them(by_outputs)})")
+    if not parts:
+        return "none needed: the query reads no other column, so it cannot tell tied rows apart"
+    return f"broken by {', then '.join(parts)}, so that every host gives the same matches"
+
+
+def _them(names: list[str]) -> str:
+    return "it" if len(names) == 1 else "them"
+
+
+def _columns(exprs: Iterable[Expr]) -> set[str]:
+    return {node.name for expr in exprs for node in walk(expr) if isinstance(node, Column)}
+
+
+def _variables(program: Program, row_sql: Any) -> list[Variable]:
+    dialect = _dialect(program)
+    variables = []
+    for condition in program.conditions:
+        written = {kind: tuple(render_expr(e, dialect) for e in exprs) for kind, exprs in condition.texts.items()}
+        sql = None if condition.row is None else row_sql(condition.row)
+        parts = [
+            Part("the row", written.get("row", ()), sql),
+            Part("its neighbours", written.get("neighbours", ())),
+            Part("the match", written.get("match", ())),
+        ]
+        variables.append(Variable(condition.var, tuple(part for part in parts if part.conjuncts)))
+    return variables
+
+
+def _cost(program: Program) -> str:
+    if program.is_row_only:
+        return "linear time: no condition depends on the match, and dead ends are remembered"
+    names = ", ".join(v for v, parts in zip(program.variables, program.dependent, strict=True) if parts)
+    return (
+        f"depends on the match ({names}): step budget match_steps={LIMITS.match_steps:,} per start row, "
+        "then LimitExceeded"
+    )
+
+
+def _memory(program: Program) -> list[tuple[str, str]]:
+    remembered = sum(slot >= 0 for slot in program.slots)
+    facts = []
+    if program.lookback or program.lookahead:
+        facts.append(("reach", f"up to {program.lookback} before and {program.lookahead} after the rows of a match"))
+    memory = "rows from the start of the open search on are kept"
+    if remembered:
+        per_row = f"{remembered} byte{'s' if remembered > 1 else ''} per row of a partition for dead ends"
+        memory += f"; {per_row} (up to memo_bytes={LIMITS.memo_bytes:,})"
+    facts.append(("memory", memory))
+    facts.append(("compiled", f"from {COMPILE_FROM_ROWS:,} rows on (Numba); below that, plain Python"))
+    return facts

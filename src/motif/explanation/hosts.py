@@ -1,0 +1,83 @@
+"""The steps of a host around the matching, as the host is really told to take them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from motif.explanation.facts import ClauseFacts, Step, program_facts
+from motif.ir.expr import Expr
+from motif.ir.types import Type
+from motif.lang.statement import Statement
+from motif.plan.program import Program
+
+
+def duckdb_facts(statement: Statement, tables: Mapping[str, Any]) -> list[ClauseFacts]:
+    """Every clause, planned against tables in process; no row is read."""
+    from motif.hosts import duckdb
+
+    _raise_first(duckdb.statement_errors(statement, tables))
+    database = duckdb.Database(tables)
+    clauses = []
+    for clause in statement.clauses:
+        program, source = duckdb.plan_clause(database, statement, clause)
+        crossing = _crossing([duckdb.row_sql(expr) for expr in program.columns], program.types)
+        steps = [
+            Step("DuckDB reads and sorts", duckdb.input_sql(program, source), crossing),
+            Step("Motif matches", "", (_what_comes_out(program),)),
+        ]
+        if not program.outputs.is_plain:
+            steps.append(Step("DuckDB computes the measures", duckdb.output_sql(program, "matches")))
+        clauses.append(program_facts(clause.index + 1, program, steps, duckdb.row_sql))
+        database.add(clause.name, duckdb.empty_result(program, source))
+    return clauses
+
+
+def spark_facts(statement: Statement, session: Any) -> list[ClauseFacts]:
+    """Every clause, planned against the tables of a Spark session; no job is run."""
+    from motif.hosts.spark import batch
+
+    _raise_first(batch.statement_errors(statement, session))
+    frames: dict[str, Any] = {}
+    clauses = []
+    for clause in statement.clauses:
+        frame = batch.clause_input(statement, clause, session, frames)
+        source = batch.SparkSource(frame)
+        program = batch.plan(clause.query, source)
+        clauses.append(program_facts(clause.index + 1, program, _spark_steps(program, source), batch.row_sql))
+        frames[clause.name] = batch.run_program(program, source)
+    return clauses
+
+
+def _spark_steps(program: Program, source: Any) -> list[Step]:
+    from motif.hosts.spark import batch
+
+    exprs: Sequence[Expr] = batch.crossing(program)
+    items = [batch.row_sql(expr) for expr in exprs]
+    select = ", ".join(f"{item} AS c{number}" for number, item in enumerate(items))
+    keys = ", ".join(f"c{key}" for key in program.keys)
+    exchange = f"repartition by {keys}" if keys else "one partition: no PARTITION BY, so one task does all the work"
+    sort = f"sorted in the worker, up to {batch.SORT_BYTES >> 20} MiB per task in memory, more with the help of its disk"
+    final = ", ".join(f"{batch.row_sql(expr)} AS {batch.quoted(name)}" for name, expr in program.outputs.columns)
+    return [
+        Step("Spark selects", select, _crossing(items, source.types_of(exprs))),
+        Step("Spark exchanges", "", (exchange,)),
+        Step("Motif matches, inside mapInArrow", "", (sort, _what_comes_out(program))),
+        Step("Spark selects the result", final),
+    ]
+
+
+def _crossing(items: Sequence[str], types: Sequence[Type]) -> tuple[str, ...]:
+    """What crosses from the host to Motif."""
+    crossing = [f"c{number}: {item}, {kind}" for number, (item, kind) in enumerate(zip(items, types, strict=True))]
+    return ("crosses as Arrow:", *(f"  {line}" for line in crossing)) if crossing else ("no column crosses, only rows",)
+
+
+def _what_comes_out(program: Program) -> str:
+    count = len(program.outputs.leaves)
+    return f"{count} column{'' if count == 1 else 's'} of picked values and aggregates per output row"
+
+
+def _raise_first(errors: Sequence[Exception]) -> None:
+    if errors:
+        raise errors[0]

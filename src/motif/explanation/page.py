@@ -1,0 +1,80 @@
+"""An explanation as HTML: for notebooks, and for `motif explain --format html`. Nothing is loaded from elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from html import escape
+
+from motif.explanation.drawing import color_of, svg
+from motif.explanation.facts import ClauseFacts, Step, Variable
+
+STYLE = """
+.motif-plan { font: 14px/1.5 ui-sans-serif, system-ui, "Segoe UI", Roboto, sans-serif; max-width: 1100px; }
+.motif-plan h3 { margin: 1.2em 0 .4em; font-size: 16px; }
+.motif-plan h4 { margin: 1.2em 0 .3em; font-size: 13px; opacity: .75; }
+.motif-plan table { border-collapse: collapse; text-align: left; }
+.motif-plan td, .motif-plan th { padding: 2px 16px 2px 0; vertical-align: top; text-align: left; font-weight: 400; }
+.motif-plan th { opacity: .7; white-space: nowrap; }
+.motif-plan code, .motif-plan pre { font: 12.5px/1.5 ui-monospace, "SF Mono", Menlo, Consolas, monospace; }
+.motif-plan pre { white-space: pre-wrap; margin: .2em 0; }
+.motif-plan .wide { overflow-x: auto; }
+.motif-plan .var { font-weight: 600; border-left: 4px solid; padding-left: 6px; }
+"""
+
+
+def fragment(clauses: Iterable[ClauseFacts], host: str | None, outer: Step | None) -> str:
+    """A `<div>` with everything in it."""
+    body = "".join(_clause(clause, host) for clause in clauses)
+    last = f"<h3>{escape(outer.title)}</h3>{_code(outer.code)}" if outer is not None else ""
+    return f'<div class="motif-plan"><style>{STYLE}</style>{body}{last}</div>'
+
+
+def page(content: str) -> str:
+    """A whole page around a fragment."""
+    policy = "default-src 'none'; style-src 'unsafe-inline'"
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
+        '<meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark">'
+        f"<title>Motif: explain</title></head><body>{content}</body></html>\n"
+    )
+
+
+def _clause(clause: ClauseFacts, host: str | None) -> str:
+    title = f"MATCH_RECOGNIZE {clause.number}" + (f" on {host}" if host else "")
+    sections = [
+        f"<h3>{escape(title)}</h3><code>PATTERN ({escape(clause.pattern)})</code>",
+        f'<div class="wide">{svg([clause.graph])}</div>',
+        _table((name, escape(text)) for name, text in clause.facts),
+        f"<h4>Conditions</h4>{_conditions(clause.variables)}<p>{escape(clause.cost)}</p>",
+    ]
+    if clause.steps:
+        sections.append(f"<h4>Work</h4><ol>{''.join(_step(step) for step in clause.steps)}</ol>")
+    states = escape("\n".join(clause.states))
+    sections.append(f"<details><summary>{clause.graph.states:,} states</summary><pre>{states}</pre></details>")
+    sections.append(f"<details><summary>algebra</summary>{_code(clause.algebra)}</details>")
+    return "".join(sections)
+
+
+def _table(rows: Iterable[tuple[str, str]]) -> str:
+    return "<table>" + "".join(f"<tr><th>{escape(name)}</th><td>{text}</td></tr>" for name, text in rows) + "</table>"
+
+
+def _conditions(variables: tuple[Variable, ...]) -> str:
+    rows = []
+    for number, variable in enumerate(variables):
+        name = f'<td><span class="var" style="border-color:{color_of(number)}">{escape(variable.name)}</span></td>'
+        parts = [(part.decided_by, " AND ".join(part.conjuncts)) for part in variable.parts]
+        for decided_by, text in parts or [("any row", "")]:
+            rows.append(f"<tr>{name}<th>{escape(decided_by)}</th><td><code>{escape(text)}</code></td></tr>")
+            name = "<td></td>"
+    return f"<table>{''.join(rows)}</table>"
+
+
+def _step(step: Step) -> str:
+    notes = escape("\n".join(step.notes))
+    return f"<li>{escape(step.title)}{_code(step.code) if step.code else ''}<pre>{notes}</pre></li>"
+
+
+def _code(text: str) -> str:
+    return f"<pre>{escape(text)}</pre>"

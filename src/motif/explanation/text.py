@@ -1,0 +1,69 @@
+"""An explanation as plain text."""
+
+from __future__ import annotations
+
+import textwrap
+
+from motif.explanation.facts import ClauseFacts, Step, Variable
+
+_WIDTH = 110
+
+
+def clause_text(clause: ClauseFacts, total: int, host: str | None) -> str:
+    """All of one clause."""
+    which = f" {clause.number} of {total}" if total > 1 else ""
+    title = f"MATCH_RECOGNIZE{which}" + (f" on {host}" if host else "")
+    sections = [
+        f"{title}\n{'=' * len(title)}",
+        _facts((("pattern", clause.pattern), *clause.facts)),
+        _section("Conditions", [*_variables(clause.variables), "", *_wrapped(clause.cost)]),
+        _section(f"Automaton: {clause.graph.states:,} states", list(clause.states)),
+    ]
+    if clause.steps:
+        sections.append(_section("Work", steps_text(clause.steps)))
+    sections.append(_section("Algebra", clause.algebra.splitlines()))
+    return "\n\n".join(sections)
+
+
+def _section(title: str, lines: list[str]) -> str:
+    return "\n".join([title, "-" * len(title), *lines])
+
+
+def _wrapped(text: str, indent: str = "") -> list[str]:
+    return textwrap.wrap(text, _WIDTH, initial_indent=indent, subsequent_indent=indent, break_long_words=False) or [""]
+
+
+def _facts(facts: tuple[tuple[str, str], ...]) -> str:
+    width = max(len(name) for name, _ in facts) + 2
+    lines = []
+    for name, text in facts:
+        first, *rest = textwrap.wrap(text, _WIDTH - width, break_long_words=False) or [""]
+        lines += [f"{name:<{width}}{first}", *(" " * width + line for line in rest)]
+    return "\n".join(lines)
+
+
+def _variables(variables: tuple[Variable, ...]) -> list[str]:
+    width = max((len(variable.name) for variable in variables), default=0) + 2
+    by = max((len(part.decided_by) for v in variables for part in v.parts), default=0)
+    lines = []
+    for variable in variables:
+        name = variable.name
+        if not variable.parts:
+            lines.append(f"{name:<{width}}any row")
+        for part in variable.parts:
+            decided = f"{part.decided_by + ':':<{by + 2}}" if part.decided_by else ""
+            lines.append(f"{name:<{width}}{decided}{' AND '.join(part.conjuncts)}")
+            if part.sql is not None:
+                lines.append(f"{'':<{width + len(decided)}}computed by the host as {part.sql}")
+            name = ""
+    return lines
+
+
+def steps_text(steps: tuple[Step, ...]) -> list[str]:
+    """The steps, numbered."""
+    lines = []
+    for number, step in enumerate(steps, 1):
+        lines.append(f"{number}. {step.title}")
+        lines += [f"     {line}" for line in _wrapped(step.code)] if step.code else []
+        lines += [f"   {note}" for note in step.notes]
+    return lines
