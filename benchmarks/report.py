@@ -109,7 +109,7 @@ def across(name: str, figures: Sequence[Figure]) -> float | None:
 def _slope(points: Sequence[tuple[float, float]]) -> float:
     """Least squares."""
     x, y = (sum(values) / len(points) for values in zip(*points, strict=True))
-    return sum((a - x) * (b - y) for a, b in points) / sum((a - x) ** 2 for a, _ in points)
+    return math.fsum((a - x) * (b - y) for a, b in points) / math.fsum((a - x) ** 2 for a, _ in points)
 
 
 def verdicts(figures: Sequence[Figure]) -> list[Verdict]:
@@ -220,9 +220,7 @@ def write_report() -> Path:
     source, measurements = newest()
     figures = summarize(measurements)
     judged = verdicts(figures)
-    facts = measurements[0] | {
-        "kind": "The short form (`--quick`)" if measurements[0]["quick"] == "1" else "The full form"
-    }
+    kind = "The short form (`--quick`)" if measurements[0]["quick"] == "1" else "The full form"
     questions = [f"- **{name}**: {workload.question}" for name, workload in load().items()]
     text = TEXT.format(
         **measurements[0],

@@ -141,7 +141,7 @@ def store(rows: list[Row], facts: Row) -> Path:
     """One line per measurement."""
     folder = HERE / "results" / facts["date"][:10]
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{facts['date'][11:19].replace(':', '')}.csv"
+    path: Path = folder / f"{facts['date'][11:19].replace(':', '')}.csv"
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, [*rows[0], *facts])
         writer.writeheader()

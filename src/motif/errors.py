@@ -48,7 +48,7 @@ def locate(source: str, offset: int) -> tuple[int, int]:
 def render(message: str, source: str, span: Span, hint: str | None) -> str:
     """Message, source line, carets under the span, and the hint."""
     line, column = locate(source, span.start)
-    source_line = source.splitlines()[line - 1] if line <= len(source.splitlines()) else ""
+    source_line = source.split("\n")[line - 1]
     shown, shift = _clip(source_line, column)
     width = max(1, min(span.end - span.start, len(shown) - (column - shift) + 1))
     number = str(line)

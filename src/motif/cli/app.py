@@ -189,7 +189,9 @@ def check(query: Query, table: Tables = None, host: HostOption = Host.DUCKDB) ->
     if found:
         raise typer.Exit(THEIRS)
     names = ", ".join(tables)
-    checked = f"the text, and names and types against {names}" if tables else "the text only; --table checks names and types"
+    checked = (
+        f"the text, and names and types against {names}" if tables else "the text only; --table checks names and types"
+    )
     typer.echo(f"no mistakes found (checked: {checked})")
 
 
@@ -212,7 +214,9 @@ def explain(
     query: Query,
     table: Tables = None,
     host: HostOption = Host.DUCKDB,
-    form: Annotated[Format, typer.Option("--format", help="Text, or the automaton as a picture, or a page.")] = Format.TEXT,
+    form: Annotated[
+        Format, typer.Option("--format", help="Text, or the automaton as a picture, or a page.")
+    ] = Format.TEXT,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write it to this file.")] = None,
 ) -> None:
     """Show the plan: conditions, automaton, and what the host does around it."""

@@ -60,7 +60,9 @@ def table_paths(options: Sequence[str]) -> dict[str, str]:
         if name in paths:
             raise MotifError(f"the table {name} is given twice", hint="give each --table another name")
         if not Path(path).exists():
-            raise MotifError(f"there is no file {path} (table {name})", hint="check the path; it is relative to where you are")
+            raise MotifError(
+                f"there is no file {path} (table {name})", hint="check the path; it is relative to where you are"
+            )
         paths[name] = path
     return paths
 

@@ -27,7 +27,9 @@ def spark_with(tables: Mapping[str, str]) -> Iterator[Any]:
     try:
         from motif.hosts.spark.local import local_session
     except ImportError:
-        raise MotifError("PySpark is not installed", hint="pip install 'motif-cep[spark]', and Java 17 or newer") from None
+        raise MotifError(
+            "PySpark is not installed", hint="pip install 'motif-cep[spark]', and Java 17 or newer"
+        ) from None
     session = local_session("motif", **_SETTINGS)
     try:
         for name, path in tables.items():
@@ -76,5 +78,7 @@ def collected(frame: Any) -> pa.Table:
 
 def worker_message(text: str) -> str | None:
     """Motif's own message in the report of a failed Spark job; None if it holds none."""
-    found = re.search(r"^(?:.*\s)?motif\.errors\.\w+: (.*?)(?=\n\s*\n|\n\s*at |\n[^\s]|\Z)", text, re.DOTALL | re.MULTILINE)
+    found = re.search(
+        r"^(?:.*\s)?motif\.errors\.\w+: (.*?)(?=\n\s*\n|\n\s*at |\n[^\s]|\Z)", text, re.DOTALL | re.MULTILINE
+    )
     return found[1].rstrip() if found else None

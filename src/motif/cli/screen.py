@@ -20,7 +20,9 @@ _WIDE = 100_000
 def console(*, stderr: bool = False) -> Console:
     """Plain unless it is a terminal; nothing in a text is markup. A pipe gets lines as long as they need to be."""
     found = Console(stderr=stderr, markup=False, highlight=False, emoji=False)
-    return found if found.is_terminal else Console(stderr=stderr, markup=False, highlight=False, emoji=False, width=_WIDE)
+    return (
+        found if found.is_terminal else Console(stderr=stderr, markup=False, highlight=False, emoji=False, width=_WIDE)
+    )
 
 
 def show_table(table: pa.Table, limit: int) -> None:
@@ -104,5 +106,3 @@ def summary(rows_in: int, rows_out: int, seconds: float) -> str:
     """The closing line."""
     speed = f", {rows_in / seconds:,.0f} rows/s" if rows_in and seconds > 0 else ""
     return f"{rows_in:,} rows in, {rows_out:,} rows out, {seconds:.2f} s{speed}"
-
-

@@ -226,21 +226,28 @@ class Run:
         return masks
 
     def _startable(self, masks: Array) -> Array:
-        """1 where a match may start: some variable that can come first allows the row."""
-        machine = self.program.automaton
-        first, pending, seen = set(), [0], set()
-        while pending:
-            state = pending.pop()
-            if state in seen:
-                continue
-            seen.add(state)
-            if machine.op[state] == a.MATCH:
-                return np.ones(self.rows.count, np.uint8)
-            if machine.op[state] == a.SYMBOL:
-                first.add(machine.var[state])
-            else:
-                pending.extend(machine.successors(state))
-        return np.bitwise_or.reduce([masks[var] for var in sorted(first)])  # type: ignore[no-any-return]
+        """1 where a match may start: the row and the next one allow the first two variables of some way through."""
+        machine, rows = self.program.automaton, self.rows
+        first, ends = _next_symbols(machine, 0)
+        if ends:
+            return np.ones(rows.count, np.uint8)
+        startable = np.zeros(rows.count, np.uint8)
+        for state in first:
+            second, ends = _next_symbols(machine, machine.preferred[state])
+            here = masks[machine.var[state]]
+            startable |= here if ends else here & self._on_next_row(masks, {machine.var[s] for s in second})
+        return startable
+
+    def _on_next_row(self, masks: Array, variables: set[int]) -> Array:
+        """1 where the next row of the partition allows one of the variables, or is not known yet."""
+        bounds, count = self.rows.bounds, self.rows.count
+        allowed = np.zeros(count, np.uint8)
+        for variable in variables:
+            allowed[:-1] |= masks[variable][1:]
+        allowed[bounds[1:] - 1] = 0
+        if self.is_open:
+            allowed[max(count - 1 - self.program.lookahead, 0) :] = 1
+        return allowed
 
     def _limits(self) -> Any:
         """First row out of reach of WITHIN, per start row; rows are sorted by that column."""
@@ -263,7 +270,6 @@ class Run:
             np.array(environment.floats or [0.0]) if self.compiled else list(environment.floats),
             self._ints(self._label_codes()),
         ]
-        arrays += [self._bytes(self._members(members)) for members in environment.sets]
         arrays += [self._zeros(longest) for _ in environment.sets]
         for fold in environment.folds:
             is_float = lane(fold.type) is Lane.FLOAT
@@ -304,6 +310,22 @@ class Run:
             span=query.skip.span,
             hint="skip to a variable that every match has after its first row, or use TO NEXT ROW",
         )
+
+
+def _next_symbols(machine: a.Automaton, state: int) -> tuple[set[int], bool]:
+    """SYMBOL states reached from `state` without taking a row, and whether the match may end there."""
+    symbols, ends, seen, pending = set(), False, set(), [state]
+    while pending:
+        state = pending.pop()
+        if state in seen:
+            continue
+        seen.add(state)
+        if machine.op[state] == a.SYMBOL:
+            symbols.add(state)
+        ends = ends or machine.op[state] == a.MATCH
+        if machine.op[state] != a.SYMBOL:
+            pending.extend(machine.successors(state))
+    return symbols, ends
 
 
 def _truth(array: pa.Array) -> Array:

@@ -57,7 +57,9 @@ def _spark_steps(program: Program, source: Any) -> list[Step]:
     select = ", ".join(f"{item} AS c{number}" for number, item in enumerate(items))
     keys = ", ".join(f"c{key}" for key in program.keys)
     exchange = f"repartition by {keys}" if keys else "one partition: no PARTITION BY, so one task does all the work"
-    sort = f"sorted in the worker, up to {batch.SORT_BYTES >> 20} MiB per task in memory, more with the help of its disk"
+    sort = (
+        f"sorted in the worker, up to {batch.SORT_BYTES >> 20} MiB per task in memory, more with the help of its disk"
+    )
     final = ", ".join(f"{batch.row_sql(expr)} AS {batch.quoted(name)}" for name, expr in program.outputs.columns)
     return [
         Step("Spark selects", select, _crossing(items, source.types_of(exprs))),

@@ -61,8 +61,9 @@ def _plain_search(markers: Markers) -> Loop:
 
 @cache
 def _compiled_search(markers: Markers) -> Loop:
-    helpers = "\n".join(_decorated(helper) for helper in _HELPERS)
-    source = "\n".join((helpers, _COMPILED_GROW, "@kernel\n" + _search_source(markers)))
+    body = _search_source(markers)
+    helpers = [_decorated(helper) for helper in _HELPERS if f"{helper.__name__}(" in body]  # each takes time to compile
+    source = "\n".join((*helpers, _COMPILED_GROW, "@kernel\n" + body))
     loop: Loop = _load(source).search
     return loop
 

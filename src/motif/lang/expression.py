@@ -271,6 +271,8 @@ class ExpressionParser(OperandParser):
         else:
             if word == "SIMILAR":
                 self.expect_word("TO", "after SIMILAR")
+            if word == "IN":
+                self._check_bare_in()
             pattern_start = self.pos
             self._refuse_quantified_pattern()
             pattern = self.expression(self.above_predicates)
@@ -279,6 +281,11 @@ class ExpressionParser(OperandParser):
                 return self._escape(text)
             found = Call("like", (left, pattern), self.span_from(start))
         return Call("not", (found,), self.span_from(start)) if negated else found
+
+    def _check_bare_in(self) -> None:
+        """DuckDB takes `x IN list` without brackets."""
+        if self.tokens.dialect == "spark" or not (self.peek().kind is Kind.NAME or self.at_op("[")):
+            self.fail_expected("( after IN", "write x IN (1, 2)")
 
     def _refuse_quantified_pattern(self) -> None:
         if self.at_word("ANY", "ALL", "SOME") and self.peek(1).is_op("("):

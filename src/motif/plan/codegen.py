@@ -1,11 +1,11 @@
-"""Match-dependent conditions -> statements for the markers of the matching loop.
+"""Match-dependent conditions -> code of the conditions; `markers` puts it into the matching loop.
 
 Names in the text are counters and literals are read from arrays, so nothing of a query's text gets in, and
 queries of the same shape give the same text. Truth is generated twice, as `true` and as `false` of an
 expression: with NULLs these are not each other's opposite.
 
-Names: c3/z3 values and NULL flags of host column 3, m0/p0/n0 membership, positions and count of tracked set 0,
-t0/u0 running totals and counts of fold 0, ki/kf integer and float literals, lc codes of labels.
+Names: c3/z3 values and NULL flags of host column 3, p0/n0 positions and count of tracked set 0, t0/u0 running
+totals and counts of fold 0, ki/kf integer and float literals, lc codes of labels.
 """
 
 from __future__ import annotations
@@ -15,8 +15,6 @@ from dataclasses import dataclass
 from motif.ir.expr import COMPARISONS, End
 from motif.ir.types import Kind
 from motif.plan.scalar import DAY, Base, Const, Fold, LabelAt, Lane, Op, Place, Read, Scalar, Trying, lane, scale
-
-Markers = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +36,9 @@ class Value:
     null: str
 
 
-class _Generator:
+class Generator:
+    """Code of conditions; collects what it reads on the way."""
+
     def __init__(self, members: tuple[str, ...]) -> None:
         self.everything = members
         self.ints: list[Const] = []
@@ -59,7 +59,6 @@ class _Generator:
     def fold_number(self, fold: Fold) -> int:
         if fold not in self.folds:
             self.folds.append(fold)
-            self.set_number(fold.members)
             if fold.column is not None:
                 self.column(fold.column)
         return self.folds.index(fold)
@@ -142,7 +141,7 @@ class _Generator:
                 return Value("(row - start + 1)", "False")
             return Value(f"n{self.set_number(node.members)}", "False")
         j = self.fold_number(node)
-        count = f"n{self.set_number(node.members)}"
+        count = "row - start + 1" if node.members == self.everything else f"n{self.set_number(node.members)}"
         match node.name:
             case "count":
                 return Value(f"u{j}[{count}]", "False")
@@ -294,83 +293,3 @@ class _Generator:
 def _any(tests: list[str]) -> str:
     kept = [test for test in tests if test != "False"]
     return f"({' or '.join(kept)})" if kept else "False"
-
-
-def generate(conditions: tuple[tuple[Scalar, ...], ...], variables: tuple[str, ...]) -> tuple[Markers, Environment]:
-    """Statements and environment for the match-dependent parts of all variables, in their order."""
-    generator = _Generator(variables)
-    tests = {number: generator.condition(parts) for number, parts in enumerate(conditions) if parts}
-    if not tests:
-        return (), Environment()
-    environment = generator.environment()
-    markers = (
-        ("prologue", _prologue(environment)),
-        ("reset", "\n".join(f"n{k} = 0" for k in range(len(environment.sets))) or "pass"),
-        ("take", _take(environment, tests)),
-        ("undo", _undo(environment)),
-    )
-    return markers, environment
-
-
-def _prologue(environment: Environment) -> str:
-    names = ["ki", "kf", "lc"]
-    names += [f"m{k}" for k in range(len(environment.sets))]
-    names += [f"p{k}" for k in range(len(environment.sets))]
-    names += [f"{letter}{j}" for j in range(len(environment.folds)) for letter in "tu"]
-    names += [f"{letter}{c}" for c in range(len(environment.columns)) for letter in "cz"]
-    counts = [f"n{k} = 0" for k in range(len(environment.sets))]
-    return "\n".join([*(f"{name} = env[{i}]" for i, name in enumerate(names)), *counts])
-
-
-def _take(environment: Environment, tests: dict[int, list[str]]) -> str:
-    lines: list[str] = []
-    for k, members in enumerate(environment.sets):
-        lines += [f"if m{k}[pc] != 0:", f"    p{k}[n{k}] = row", f"    n{k} += 1"]
-        for j, fold in enumerate(environment.folds):
-            if fold.members == members:
-                lines += ["    " + line for line in _advance(j, k, fold, environment)]
-    word = "if"
-    for number, statements in tests.items():
-        lines += [f"{word} arg[pc] == {number}:", *("    " + line for line in statements)]
-        word = "elif"
-    if environment.sets:
-        lines.append("if not ok:")
-        for k in range(len(environment.sets)):
-            lines += [f"    if m{k}[pc] != 0:", f"        n{k} -= 1"]
-    return "\n".join(lines)
-
-
-def _advance(j: int, k: int, fold: Fold, environment: Environment) -> list[str]:
-    """Extend the running total of a fold by the row just taken."""
-    assert fold.column is not None
-    c = environment.columns.index(fold.column)
-    old, new = f"n{k} - 1", f"n{k}"
-    is_float = lane(fold.type) is Lane.FLOAT
-    match fold.name:
-        case "sum" if not is_float:
-            total = f"add(t{j}[{old}], c{c}[row])"
-        case "sum":
-            total = f"t{j}[{old}] + c{c}[row]"
-        case "min" | "max":
-            pair = (f"c{c}[row]", f"t{j}[{old}]") if fold.name == "min" else (f"t{j}[{old}]", f"c{c}[row]")
-            better = f"below({pair[0]}, {pair[1]})" if is_float else f"{pair[0]} < {pair[1]}"
-            total = f"c{c}[row] if u{j}[{old}] == 0 or {better} else t{j}[{old}]"
-        case _:
-            total = f"t{j}[{old}]"
-    return [
-        f"if z{c}[row] == 0:",
-        f"    t{j}[{new}] = {total}",
-        f"    u{j}[{new}] = u{j}[{old}] + 1",
-        "else:",
-        f"    t{j}[{new}] = t{j}[{old}]",
-        f"    u{j}[{new}] = u{j}[{old}]",
-    ]
-
-
-def _undo(environment: Environment) -> str:
-    if not environment.sets:
-        return "pass"
-    lines = ["while row > back:", "    row -= 1", "    at = labels[written + row - start]"]
-    for k in range(len(environment.sets)):
-        lines += [f"    if m{k}[at] != 0:", f"        n{k} -= 1"]
-    return "\n".join(lines)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from motif.errors import UnsupportedQuery
 from motif.ir.expr import Aggregate, At, Call, End, Expr, Label, Literal, MatchNumber, Verbatim, transform, walk
 from motif.ir.query import RowQuery
+from motif.plan.host_functions import Window, as_difference, window
 from motif.plan.scalar import (
     NATIVE,
     STRICT,
@@ -58,16 +59,20 @@ class Condition:
     """The conjuncts as written, by the part they went to; for `explain`."""
 
 
-def split_conditions(query: RowQuery, columns: HostColumns) -> tuple[Condition, ...]:
+def split_conditions(
+    query: RowQuery, columns: HostColumns, ties: tuple[str, ...], dialect: str
+) -> tuple[Condition, ...]:
     """One `Condition` per variable of the pattern, in the order of the variables."""
     defines = {define.var: define.condition for define in query.defines}
-    return tuple(_split(query, columns, var, defines.get(var)) for var in query.variables())
+    return tuple(
+        _split(_Lifter(query, columns, var, window(query, ties), dialect), var, defines.get(var))
+        for var in query.variables()
+    )
 
 
-def _split(query: RowQuery, columns: HostColumns, var: str, condition: Expr | None) -> Condition:
+def _split(lifter: _Lifter, var: str, condition: Expr | None) -> Condition:
     if condition is None:
         return Condition(var)
-    lifter = _Lifter(query, columns, var)
     row: list[Expr] = []
     neighbours: list[Scalar] = []
     match: list[Scalar] = []
@@ -119,10 +124,12 @@ def _nothing(node: Expr) -> Expr | None:
 class _Lifter:
     """Turns an expression into scalars over host columns, for the condition of one variable."""
 
-    def __init__(self, query: RowQuery, columns: HostColumns, var: str) -> None:
+    def __init__(self, query: RowQuery, columns: HostColumns, var: str, over: Window, dialect: str) -> None:
         self.query = query
         self.columns = columns
         self.var = var
+        self.window = over
+        self.dialect = dialect
 
     def own_label(self, expr: Expr) -> Expr:
         """CLASSIFIER() of the row under test is the variable being tested."""
@@ -181,12 +188,21 @@ class _Lifter:
                 return Trying()
             case Call(name=name, args=args, span=span) if name in NATIVE:
                 return Op(name, tuple(self.lift(arg) for arg in args), span=span)
+            case Call() | Verbatim() if not self.needs_match(expr) and self.is_near(expr):
+                return Read(self.columns.index(self.window.over(expr)), CURRENT)
             case Call() | Verbatim() if not self.needs_match(expr) and len(self.places(expr)) == 1:
                 column = self.columns.index(self.row_expr(expr))
                 self.columns.absent[column] = self.row_expr(transform(expr, _nothing))
                 return Read(column, self.places(expr).pop(), absent=Const(None))
+            case Call() if difference := as_difference(expr, self.dialect):
+                return self.lift(difference)
             case _:
                 raise self.refused(expr)
+
+    def is_near(self, expr: Expr) -> bool:
+        """Reads rows at a fixed distance only, several of them."""
+        places = self.places(expr)
+        return len(places) > 1 and all(place.base is Base.ROW for place in places)
 
     def is_strict(self, expr: Expr) -> bool:
         """NULL wherever one of its columns is: then a missing row gives NULL too."""

@@ -12,8 +12,8 @@ from motif.ir.query import MatchMode, RowQuery, Rows
 from motif.ir.types import Kind, Schema, Type
 from motif.plan import automaton as a
 from motif.plan.bind import bind
-from motif.plan.codegen import generate
 from motif.plan.conditions import Condition, HostColumns, split_conditions
+from motif.plan.markers import generate
 from motif.plan.outputs import Gather, Outputs, plan_outputs
 from motif.plan.program import Program, SortKey, Span
 from motif.plan.scalar import (
@@ -43,7 +43,8 @@ def plan(query: RowQuery, source: Source) -> Program:
     machine = a.compile_pattern(query)
     columns = HostColumns()
     keys = tuple(columns.index(key.expr) for key in query.partition)
-    conditions = split_conditions(query, columns)
+    ties = _ties(query, source.schema)
+    conditions = split_conditions(query, columns, ties, source.dialect)
     row_columns = tuple(None if c.row is None else columns.index(c.row) for c in conditions)
     outputs = plan_outputs(query, source.schema, columns)
     time = columns.index(query.order[0].expr) if query.within and query.order else None
@@ -64,7 +65,7 @@ def plan(query: RowQuery, source: Source) -> Program:
         types=types,
         keys=keys,
         order=tuple(SortKey(item.expr, item.descending, item.nulls_first) for item in query.order),
-        ties=_ties(query, source.schema),
+        ties=ties,
         variables=variables,
         automaton=machine,
         conditions=conditions,

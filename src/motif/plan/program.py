@@ -13,8 +13,9 @@ from motif.ir.query import RowQuery
 from motif.ir.render import render_query
 from motif.ir.types import Type
 from motif.plan.automaton import Automaton
-from motif.plan.codegen import Environment, Markers
+from motif.plan.codegen import Environment
 from motif.plan.conditions import Condition
+from motif.plan.markers import Markers
 from motif.plan.outputs import Outputs
 from motif.plan.scalar import Scalar
 

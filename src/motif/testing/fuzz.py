@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
+from functools import cache
 
 import pyarrow as pa
 
@@ -32,7 +33,7 @@ from motif.testing.reference import match_rows
 from motif.testing.tables import to_arrow
 
 Rows = list[dict[str, object]]
-PARTITIONS = 30
+PARTITIONS = 60
 REFERENCE_STEPS = 20_000
 
 
@@ -61,6 +62,17 @@ class Tally:
         self.too_long += other.too_long
         self.features.update(other.features)
         self.differences += other.differences
+
+
+@cache
+def _database() -> duckdb.Database:
+    """One connection per process: opening one costs more than a query."""
+    return duckdb.Database({})
+
+
+def _source(table: pa.Table) -> duckdb.DuckSource:
+    _database().add("data", table)
+    return duckdb.DuckSource(_database(), "", duckdb.quoted("data"))
 
 
 def by_reference(query: RowQuery, rows: Rows, table: pa.Table) -> Rows | str:
@@ -106,7 +118,7 @@ def check_seed(seed: int, *, compiled: bool) -> Tally:
         query = parse_clause(clause)
         table = to_arrow(rows)
         expected = by_reference(query, rows, table)
-        source = duckdb.DuckSource(duckdb.Database({"data": table}), "", duckdb.quoted("data"))
+        source = _source(table)
         program = plan(query, source)
         ways = {"plain": by_engine(program, source, compiled=False)}
         # A row-only query uses the one compiled loop there is; others would be compiled each.
@@ -177,7 +189,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--compiled-every", type=int, default=0, help="also compile the kernel of every n-th query")
     options = parser.parse_args(arguments)
-    queries = -(-options.cases // (PARTITIONS - 4))  # some queries have one partition, or are refused
+    queries = -(-options.cases // (PARTITIONS - 8))  # some queries have one partition, or are refused
     jobs = [
         (first, min(50, options.seed + queries - first), options.compiled_every)
         for first in range(options.seed, options.seed + queries, 50)

@@ -1,0 +1,121 @@
+"""Statements for the markers of the matching loop: keep track of the rows of variables, and test conditions.
+
+Rows are taken and given back in order, so the rows of a tracked set are a stack of positions, and a running aggregate
+is a stack of totals beside it: giving a row back costs one subtraction. Over all variables the stack is the match
+itself, and nothing has to be kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from motif.plan.codegen import Environment, Generator
+from motif.plan.scalar import Fold, Lane, Scalar, lane
+
+Markers = tuple[tuple[str, str], ...]
+"""Statements by marker; empty for row-only patterns."""
+
+
+def generate(conditions: tuple[tuple[Scalar, ...], ...], variables: tuple[str, ...]) -> tuple[Markers, Environment]:
+    """Statements and environment for the match-dependent parts of all variables, in their order."""
+    generator = Generator(variables)
+    tests = {number: generator.condition(parts) for number, parts in enumerate(conditions) if parts}
+    if not tests:
+        return (), Environment()
+    environment = generator.environment()
+    writer = _Writer(environment, variables, tests)
+    markers = (
+        ("prologue", writer.prologue()),
+        ("reset", writer.reset()),
+        ("take", writer.take()),
+        ("undo", writer.undo()),
+    )
+    return markers, environment
+
+
+class _Writer:
+    def __init__(self, environment: Environment, variables: tuple[str, ...], tests: dict[int, list[str]]) -> None:
+        self.environment = environment
+        self.variables = variables
+        self.tests = tests
+
+    def sets_of(self, variable: int) -> list[int]:
+        """Tracked sets that a row of the variable belongs to."""
+        name = self.variables[variable]
+        return [k for k, members in enumerate(self.environment.sets) if name in members]
+
+    def prologue(self) -> str:
+        environment = self.environment
+        names = ["ki", "kf", "lc"]
+        names += [f"p{k}" for k in range(len(environment.sets))]
+        names += [f"{letter}{j}" for j in range(len(environment.folds)) for letter in "tu"]
+        names += [f"{letter}{c}" for c in range(len(environment.columns)) for letter in "cz"]
+        return "\n".join([*(f"{name} = env[{i}]" for i, name in enumerate(names)), self.reset()])
+
+    def reset(self) -> str:
+        return "\n".join(f"n{k} = 0" for k in range(len(self.environment.sets))) or "pass"
+
+    def take(self) -> str:
+        lines = [line for j, fold in enumerate(self.environment.folds) for line in self.whole_match(j, fold)]
+        return "\n".join([*lines, *self.by_variable("arg[pc]", self.taken)])
+
+    def undo(self) -> str:
+        if not self.environment.sets:
+            return "pass"
+        given_back = self.by_variable("arg[labels[written + row - start]]", lambda v: self.counted(v, "-"))
+        return "\n".join(["while row > back:", "    row -= 1", *("    " + line for line in given_back)])
+
+    def by_variable(self, selector: str, statements_of: Callable[[int], list[str]]) -> list[str]:
+        """Statements of the variable that `selector` names, for those that have any."""
+        lines = [f"var = {selector}"]
+        word = "if"
+        for variable in range(len(self.variables)):
+            if statements := statements_of(variable):
+                lines += [f"{word} var == {variable}:", *("    " + line for line in statements)]
+                word = "elif"
+        return lines
+
+    def taken(self, variable: int) -> list[str]:
+        """Push the row, test the condition, and give the row back if it fails."""
+        lines: list[str] = []
+        for k in self.sets_of(variable):
+            lines += [f"p{k}[n{k}] = row", f"n{k} += 1"]
+            for j, fold in enumerate(self.environment.folds):
+                if fold.members == self.environment.sets[k] and fold.members != self.variables:
+                    lines += self.advance(j, fold, f"n{k} - 1", f"n{k}")
+        if variable in self.tests:
+            lines += self.tests[variable]
+            if self.sets_of(variable):
+                lines += ["if not ok:", *("    " + line for line in self.counted(variable, "-"))]
+        return lines
+
+    def counted(self, variable: int, sign: str) -> list[str]:
+        return [f"n{k} {sign}= 1" for k in self.sets_of(variable)]
+
+    def whole_match(self, j: int, fold: Fold) -> list[str]:
+        return self.advance(j, fold, "row - start", "row - start + 1") if fold.members == self.variables else []
+
+    def advance(self, j: int, fold: Fold, old: str, new: str) -> list[str]:
+        """Extend the running total of a fold by the row just taken."""
+        column = 0 if fold.column is None else self.environment.columns.index(fold.column)
+        return [
+            f"if z{column}[row] == 0:",
+            f"    t{j}[{new}] = {self.total(j, fold, old, f'c{column}[row]')}",
+            f"    u{j}[{new}] = u{j}[{old}] + 1",
+            "else:",
+            f"    t{j}[{new}] = t{j}[{old}]",
+            f"    u{j}[{new}] = u{j}[{old}]",
+        ]
+
+    def total(self, j: int, fold: Fold, old: str, value: str) -> str:
+        before = f"t{j}[{old}]"
+        is_float = lane(fold.type) is Lane.FLOAT
+        match fold.name:
+            case "sum":
+                return f"{before} + {value}" if is_float else f"add({before}, {value})"
+            case "min" | "max":
+                smaller, larger = (value, before) if fold.name == "min" else (before, value)
+                better = f"below({smaller}, {larger})" if is_float else f"{smaller} < {larger}"
+                return f"{value} if u{j}[{old}] == 0 or {better} else {before}"
+            case _:
+                return before
