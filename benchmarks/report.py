@@ -37,6 +37,11 @@ class Figure:
         """Whether others are divided by this one."""
         return self.contender == self.workload.floor
 
+    @property
+    def shares_process(self) -> bool:
+        """Whether its peak of memory cannot be told from the others' (Spark's workers, cold starts)."""
+        return " " in self.contender
+
     def measure(self, name: str) -> float | None:
         """A derived figure of one size."""
         match name:
@@ -47,7 +52,7 @@ class Figure:
             case "wall ratio" | "best ratio" | "cpu ratio" if self.floor is not None:
                 field = {"wall ratio": "wall", "best ratio": "best", "cpu ratio": "cpu"}[name]
                 return float(getattr(self, field) / max(getattr(self.floor, field), 1e-9))
-            case "MB over floor" if self.floor is not None:
+            case "MB over floor" if self.floor is not None and not self.shares_process:
                 return self.peak - self.floor.peak
             case _:
                 return None

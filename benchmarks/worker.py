@@ -31,17 +31,6 @@ if TYPE_CHECKING:
 Measurement = dict[str, Any]
 TICKS = os.sysconf("SC_CLK_TCK")
 SPARK_PARTITIONS = 4
-COLD = """
-import sys
-import motif
-print(motif.sql(open(sys.argv[1]).read(), tables={sys.argv[2]: sys.argv[3]}).num_rows)
-"""
-COLD_FLOOR = """
-import sys
-import duckdb, pyarrow
-duckdb.sql(f"CREATE VIEW {sys.argv[2]} AS SELECT * FROM read_parquet('{sys.argv[3]}')")
-print(duckdb.sql(sys.argv[4]).to_arrow_table().num_rows)
-"""
 
 
 class Bench:
@@ -125,23 +114,19 @@ class Bench:
     def cold_first(self) -> list[Measurement]:
         """Nothing of ours is cached; the packages' own .pyc files and the page cache are."""
         self.cold_cache = tempfile.mkdtemp(prefix="cold-", dir=DATA)
-        return [self._fresh("cold first", COLD)]
+        return [self._fresh("cold first", "motif", self.query)]
 
     def cold_second(self) -> list[Measurement]:
-        return [self._fresh("cold second", COLD)]
+        return [self._fresh("cold second", "motif", self.query)]
 
     def cold_duckdb(self) -> list[Measurement]:
-        return [self._fresh("cold duckdb", COLD_FLOOR)]
+        return [self._fresh("cold duckdb", "duckdb", self.workload.floor_sql)]
 
-    def _fresh(self, name: str, code: str) -> Measurement:
-        workload = self.workload
-        query = HERE / "queries" / f"{workload.query}.sql"
-        arguments = [str(query), workload.generator, str(self.file), workload.floor_sql]
-        environment = os.environ | {"MOTIF_CACHE": self.cold_cache or tempfile.gettempdir()}
+    def _fresh(self, name: str, *arguments: str) -> Measurement:
+        command = [sys.executable, str(HERE / "cold.py"), *arguments, self.workload.generator, str(self.file)]
+        environment = os.environ | {"MOTIF_CACHE": self.cold_cache}
         cpu, begin = os.times(), time.perf_counter()
-        done = subprocess.run(
-            [sys.executable, "-c", code, *arguments], env=environment, check=True, capture_output=True, text=True
-        )
+        done = subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE, text=True)
         wall, after = time.perf_counter() - begin, os.times()
         spent = after.children_user - cpu.children_user + after.children_system - cpu.children_system
         peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024

@@ -96,7 +96,11 @@ def main(argv: Sequence[str] | None = None) -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
-    app(arguments, prog_name="motif")
+    try:
+        app(arguments, prog_name="motif")
+    except KeyboardInterrupt:
+        screen.show_line("stopped")
+        sys.exit(STOPPED)
 
 
 @app.callback()

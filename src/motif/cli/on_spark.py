@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import re
+import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,7 @@ import pyarrow as pa
 from motif.errors import MotifError
 from motif.hosts.frames import reader_of
 
+_STDERR = 2
 _SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.timestampType": "TIMESTAMP_NTZ",  # a time without a zone is one, as in DuckDB
@@ -30,13 +33,36 @@ def spark_with(tables: Mapping[str, str]) -> Iterator[Any]:
         raise MotifError(
             "PySpark is not installed", hint="pip install 'motif-cep[spark]', and Java 17 or newer"
         ) from None
-    session = local_session("motif", **_SETTINGS)
+    with _quiet_java():
+        session = local_session("motif", cores=None, **_SETTINGS)
     try:
         for name, path in tables.items():
             _frame(session, name, path).createOrReplaceTempView(f"`{name.replace('`', '``')}`")
         yield session
     finally:
         session.stop()
+
+
+@contextlib.contextmanager
+def _quiet_java() -> Iterator[None]:
+    """Java inherits a standard error that leads nowhere; ours is the old one all the time."""
+    ours = sys.stderr
+    try:
+        shared = ours.fileno() == _STDERR
+    except (OSError, ValueError, AttributeError):
+        shared = False
+    kept = os.dup(_STDERR)
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    if shared:
+        sys.stderr = os.fdopen(kept, "w", buffering=1, errors="backslashreplace", closefd=False)
+    os.dup2(nowhere, _STDERR)
+    try:
+        yield
+    finally:
+        os.dup2(kept, _STDERR)
+        sys.stderr = ours
+        os.close(kept)
+        os.close(nowhere)
 
 
 def _frame(session: Any, name: str, path: str) -> Any:
@@ -52,7 +78,7 @@ def _frame(session: Any, name: str, path: str) -> Any:
                 return session.read.json(full, multiLine=_is_json_array(path))
     except MotifError:
         raise
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - whatever Spark says of a file, it is about the file
         first = str(error).strip().splitlines()[0]
         raise MotifError(f"cannot read {path} (table {name}): {first}") from None
 

@@ -25,6 +25,9 @@ from motif.plan.scalar import Const, Fold, LabelAt, Lane, Read, as_int, lane, sc
 COMPILE_FROM_ROWS = 200_000
 """Below this the loop runs as plain Python: compiling takes longer than it saves."""
 MOST_LABELS = 4_000_000
+STACK = 256
+LONG_SEARCH = 1_000
+"""Steps after which a search begins to remember dead ends together with the rows they depend on."""
 _SKIPS = {
     SkipTo.PAST_LAST: search.SKIP_PAST_LAST,
     SkipTo.NEXT: search.SKIP_NEXT,
@@ -144,7 +147,7 @@ class Run:
         while status == search.FULL:
             spaces = [self._zeros(min(room, self.rows.count + 1)) for _ in range(4)]
             labels = self._zeros(room, np.int32)
-            stacks = [self._zeros(256) for _ in range(3)]
+            stacks = [self._zeros(STACK) for _ in range(3)]
             status = loop(*fixed[:12], state, fixed[12], *stacks, *spaces, labels, fixed[13])
             found, written = int(state[search.FOUND]), int(state[search.WRITTEN])
             if status > search.UNDECIDED:
@@ -185,27 +188,30 @@ class Run:
             program.query.match_mode is MatchMode.INCREMENTAL,
             LIMITS.match_steps,
             self.resume.dropped,
+            LONG_SEARCH,
         ]
         size = used * (rows.count + len(rows.bounds) + 1) + 1
         return [
             self._ints(rows.bounds),
             *(self._ints(part) for part in (machine.op, machine.var, machine.preferred, machine.other, slots)),
-            self._bytes(np.array(program.fleeting)),
+            self._bytes(np.array(program.memory.fleeting)),
             self._bytes(self._members(program.query.members(program.query.skip.var))),
             self._bytes(masks),
             self._bytes(self._startable(masks)),
             self._limits(),
             self._ints(settings),
             np.zeros(size, np.uint8) if self.compiled else bytearray(size),
-            self._environment(),
+            self._environment(used),
         ]
 
     def _slots(self) -> tuple[tuple[int, ...], int]:
         """Remembered SPLITs; none where that would take too much memory (the step limit guards instead)."""
-        used = max(self.program.slots, default=-1) + 1
-        if used * (self.rows.count + len(self.rows.bounds)) > LIMITS.memo_bytes:
-            return (-1,) * len(self.program.slots), 0
-        return self.program.slots, used
+        slots = self.program.memory.slots
+        used = max(slots, default=-1) + 1
+        width = 1 + 8 * self.program.environment.signature
+        if used * width * (self.rows.count + len(self.rows.bounds)) > LIMITS.memo_bytes:
+            return (-1,) * len(slots), 0
+        return slots, used
 
     def _members(self, names: tuple[str, ...]) -> Array:
         """Per state: takes a row for one of these variables."""
@@ -260,7 +266,7 @@ class Run:
         reach_loop(compiled=self.compiled)(*arguments, within.bound, limits)
         return limits
 
-    def _environment(self) -> tuple[Any, ...]:
+    def _environment(self, used: int) -> tuple[Any, ...]:
         program, environment = self.program, self.program.environment
         if not program.markers:
             return ()
@@ -278,7 +284,16 @@ class Run:
         for column in environment.columns:
             lanes = self.rows.lanes(column)
             arrays += [self._column(lanes.values), self._bytes(lanes.nulls)]
-        return tuple(arrays)
+        return (*arrays, *self._signatures(used))
+
+    def _signatures(self, used: int) -> tuple[Any, ...]:
+        """Flags of signed states, and room for the signatures of dead ends and of the stack."""
+        width = self.program.environment.signature
+        if not width:
+            return ()
+        cells = used * (self.rows.count + len(self.rows.bounds) + 1) + 1
+        dead: Any = np.empty(cells * width, np.int64) if self.compiled else {}
+        return self._bytes(np.array(self.program.memory.signed)), dead, self._zeros(STACK * width)
 
     def _int_constant(self, node: Const) -> int:
         return self.rows.code(node.value) if lane(node.type) is Lane.CODE else as_int(node.value, node.type)

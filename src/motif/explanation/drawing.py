@@ -234,7 +234,8 @@ def _variable(node: Node, x: float, y: float) -> str:
     dashes = ' stroke-dasharray="3 3"' if node.excluded else ""
     return (
         f'<rect x="{x - width / 2:g}" y="{y - _BOX / 2:g}" width="{width:g}" height="{_BOX:g}" rx="9" fill="{color}" '
-        f'fill-opacity=".16" stroke="{color}" stroke-width="1.6"{dashes}/><text x="{x:g}" y="{y:g}">{escape(_label(node))}</text>'
+        f'fill-opacity=".16" stroke="{color}" stroke-width="1.6"{dashes}/>'
+        f'<text x="{x:g}" y="{y:g}">{escape(_label(node))}</text>'
     )
 
 

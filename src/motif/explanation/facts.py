@@ -130,7 +130,7 @@ def _skip(query: RowQuery) -> str:
             return f"go on at the {'first' if to is SkipTo.FIRST else 'last'} row of {query.skip.var}"
 
 
-def _within(bound: Interval | int | float) -> str:
+def _within(bound: Interval | float) -> str:
     size = f"{bound.microseconds / 1_000_000:,g} seconds" if isinstance(bound, Interval) else f"{bound:,}"
     return f"first to last row span at most {size}, inclusive, on the first ORDER BY item"
 
@@ -138,7 +138,7 @@ def _within(bound: Interval | int | float) -> str:
 def _ties(program: Program) -> str:
     """Which columns break ties; keys and ORDER BY columns are equal among tied rows, so they are not named."""
     query = program.query
-    equal = {item.expr for item in (*query.partition, *query.order)}
+    equal = {key.expr for key in query.partition} | {item.expr for item in query.order}
     breakers = [name for name in program.ties if Column(name) not in equal]
     decided = _columns(define.condition for define in query.defines)
     by_conditions = [name for name in breakers if name in decided]
@@ -187,14 +187,14 @@ def _cost(program: Program) -> str:
 
 
 def _memory(program: Program) -> list[tuple[str, str]]:
-    remembered = sum(slot >= 0 for slot in program.slots)
+    splits = sum(slot >= 0 for slot in program.memory.slots)
     facts = []
     if program.lookback or program.lookahead:
         facts.append(("reach", f"up to {program.lookback} before and {program.lookahead} after the rows of a match"))
     memory = "rows from the start of the open search on are kept"
-    if remembered:
-        per_row = f"{remembered} byte{'s' if remembered > 1 else ''} per row of a partition for dead ends"
-        memory += f"; {per_row} (up to memo_bytes={LIMITS.memo_bytes:,})"
+    if splits:
+        where = f"{splits} split{'' if splits == 1 else 's'}"
+        memory += f"; dead ends are remembered at {where} (up to memo_bytes={LIMITS.memo_bytes:,})"
     facts.append(("memory", memory))
     facts.append(("compiled", f"from {COMPILE_FROM_ROWS:,} rows on (Numba); below that, plain Python"))
     return facts

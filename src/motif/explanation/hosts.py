@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from motif.engine.order import crossing
 from motif.explanation.facts import ClauseFacts, Step, program_facts
 from motif.ir.expr import Expr
 from motif.ir.types import Type
 from motif.lang.statement import Statement
+from motif.plan.planner import plan
 from motif.plan.program import Program
 
 
@@ -21,9 +23,9 @@ def duckdb_facts(statement: Statement, tables: Mapping[str, Any]) -> list[Clause
     clauses = []
     for clause in statement.clauses:
         program, source = duckdb.plan_clause(database, statement, clause)
-        crossing = _crossing([duckdb.row_sql(expr) for expr in program.columns], program.types)
+        columns = _crossing([duckdb.row_sql(expr) for expr in program.columns], program.types)
         steps = [
-            Step("DuckDB reads and sorts", duckdb.input_sql(program, source), crossing),
+            Step("DuckDB reads and sorts", duckdb.input_sql(program, source), columns),
             Step("Motif matches", "", (_what_comes_out(program),)),
         ]
         if not program.outputs.is_plain:
@@ -43,7 +45,7 @@ def spark_facts(statement: Statement, session: Any) -> list[ClauseFacts]:
     for clause in statement.clauses:
         frame = batch.clause_input(statement, clause, session, frames)
         source = batch.SparkSource(frame)
-        program = batch.plan(clause.query, source)
+        program = plan(clause.query, source)
         clauses.append(program_facts(clause.index + 1, program, _spark_steps(program, source), batch.row_sql))
         frames[clause.name] = batch.run_program(program, source)
     return clauses
@@ -52,7 +54,7 @@ def spark_facts(statement: Statement, session: Any) -> list[ClauseFacts]:
 def _spark_steps(program: Program, source: Any) -> list[Step]:
     from motif.hosts.spark import batch
 
-    exprs: Sequence[Expr] = batch.crossing(program)
+    exprs: Sequence[Expr] = crossing(program)
     items = [batch.row_sql(expr) for expr in exprs]
     select = ", ".join(f"{item} AS c{number}" for number, item in enumerate(items))
     keys = ", ".join(f"c{key}" for key in program.keys)
@@ -71,8 +73,8 @@ def _spark_steps(program: Program, source: Any) -> list[Step]:
 
 def _crossing(items: Sequence[str], types: Sequence[Type]) -> tuple[str, ...]:
     """What crosses from the host to Motif."""
-    crossing = [f"c{number}: {item}, {kind}" for number, (item, kind) in enumerate(zip(items, types, strict=True))]
-    return ("crosses as Arrow:", *(f"  {line}" for line in crossing)) if crossing else ("no column crosses, only rows",)
+    lines = [f"  c{number}: {item}, {kind}" for number, (item, kind) in enumerate(zip(items, types, strict=True))]
+    return ("crosses as Arrow:", *lines) if lines else ("no column crosses, only rows",)
 
 
 def _what_comes_out(program: Program) -> str:

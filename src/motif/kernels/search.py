@@ -10,10 +10,13 @@ op ... alt the automaton: kind of state, variable of a SYMBOL, preferred and oth
 slot       number of a remembered SPLIT, or -1; fleeting: forget its dead ends after each search
 mask       mask[variable * rows + row] != 0 where the row-only part of the condition holds
 startable  0 where no match can start; limit: first row out of reach of WITHIN, per start row
-settings   see `Setting`; state: where to go on, and what happened; see `State`
+settings   named above `search`; state: where to go on, and what happened; named there too
 dead       one byte per (row, slot): nothing found from there
 labels     automaton state that took each row of each match, one match after the other
 env        arrays that the generated statements read
+
+Dead ends of states marked as *signed* hold only for paths with the same signature: the rows that later conditions
+can still read. They are looked at only in searches that have become long; short ones are done before it would pay.
 """
 
 from __future__ import annotations
@@ -23,7 +26,7 @@ from typing import Any
 SYMBOL, SPLIT, MATCH, AT_START, AT_END = 0, 1, 2, 3, 4
 
 # indexes into `settings`
-(ROWS, SLOTS, OPEN, LOOKAHEAD, HAS_LIMIT, SKIP, INCREMENTAL, MAX_STEPS, DROPPED) = range(9)
+(ROWS, SLOTS, OPEN, LOOKAHEAD, HAS_LIMIT, SKIP, INCREMENTAL, MAX_STEPS, DROPPED, LONG_SEARCH) = range(10)
 SKIP_PAST_LAST, SKIP_NEXT, SKIP_FIRST, SKIP_LAST = 0, 1, 2, 3
 
 # indexes into `state`
@@ -140,12 +143,16 @@ def search(
                             break
                     elif code == 1:
                         where = slot[pc]
-                        if where < 0 or dead[(row + segment) * slots + where] == 0:
+                        seen = where >= 0 and dead[(row + segment) * slots + where] != 0
+                        # <recall>
+                        if not seen:
                             if top == len(stack_state):
                                 stack_state = grow(stack_state)
                                 stack_row = grow(stack_row)
+                                # <grow>
                             stack_state[top] = pc
                             stack_row[top] = row
+                            # <sign>
                             top += 1
                             pc = preferred[pc]
                             continue
@@ -170,6 +177,7 @@ def search(
                         if pc >= 0:
                             back = stack_row[top - 1]
                             where = slot[pc]
+                            # <forget>
                             if where >= 0:
                                 stack_state[top - 1] = -1 - pc
                             else:
@@ -181,6 +189,7 @@ def search(
                         pc = -1 - pc
                         cell = (stack_row[top] + segment) * slots + slot[pc]
                         dead[cell] = 1
+                        # <remember>
                         if fleeting[pc] != 0:
                             if marks == len(trail):
                                 trail = grow(trail)

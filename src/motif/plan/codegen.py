@@ -26,6 +26,8 @@ class Environment:
     sets: tuple[tuple[str, ...], ...] = ()
     folds: tuple[Fold, ...] = ()
     columns: tuple[int, ...] = ()
+    signature: int = 0
+    """How many integers tell apart the histories that conditions can tell apart; 0 if too many."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,6 +37,8 @@ class HostColumns:
 
     def __init__(self) -> None:
         self.exprs: list[Expr] = []
+        self.windowed = False
+        """The host reads neighbours for some of them, so its order of equal rows must be kept."""
         self.absent: dict[int, Expr] = {}
         """What stands for a column where its row is missing, if that is not plainly NULL."""
 
@@ -189,6 +191,7 @@ class _Lifter:
             case Call(name=name, args=args, span=span) if name in NATIVE:
                 return Op(name, tuple(self.lift(arg) for arg in args), span=span)
             case Call() | Verbatim() if not self.needs_match(expr) and self.is_near(expr):
+                self.columns.windowed = True
                 return Read(self.columns.index(self.window.over(expr)), CURRENT)
             case Call() | Verbatim() if not self.needs_match(expr) and len(self.places(expr)) == 1:
                 column = self.columns.index(self.row_expr(expr))

@@ -30,20 +30,30 @@ class Window:
         return transform(expr, neighbour)
 
     def shifted(self, arg: Expr, shift: int) -> Verbatim:
-        """`lag(arg, n) OVER (PARTITION BY ... ORDER BY ...)`."""
-        text = ["lag(" if shift < 0 else "lead("]
-        args = [arg]
-        before = f", {abs(shift)}) OVER ("
-        for position, key in enumerate(self.keys):
-            text.append(before + ("PARTITION BY " if position == 0 else ""))
-            args.append(key)
-            before = ", "
-        before = before.removesuffix(", ")
+        """`lag(arg, n) OVER (...)` or `lead(arg, n) OVER (...)`."""
+        spec = self.spec()
+        name = "lag" if shift < 0 else "lead"
+        return Verbatim((f"{name}(", f", {abs(shift)}) {spec.parts[0]}", *spec.parts[1:]), (arg, *spec.args))
+
+    def row_number(self) -> Verbatim:
+        """The place of a row in its partition.
+
+        Rows that are alike in every column have different neighbours; sorted by this, each keeps its own.
+        """
+        spec = self.spec()
+        return Verbatim((f"row_number() {spec.parts[0]}", *spec.parts[1:]), spec.args)
+
+    def spec(self) -> Verbatim:
+        """`OVER (PARTITION BY ... ORDER BY ...)`."""
+        text = ["OVER ("]
+        for position, _ in enumerate(self.keys):
+            text[-1] += "PARTITION BY " if position == 0 else ", "
+            text.append("")
         for position, item in enumerate(self.order):
-            text.append(before + (" ORDER BY " if position == 0 else ", "))
-            args.append(item.expr)
-            before = f" {'DESC' if item.descending else 'ASC'} NULLS {'FIRST' if item.nulls_first else 'LAST'}"
-        return Verbatim((*text, before + ")"), tuple(args))
+            text[-1] += " ORDER BY " if position == 0 else ", "
+            text.append(f" {'DESC' if item.descending else 'ASC'} NULLS {'FIRST' if item.nulls_first else 'LAST'}")
+        text[-1] += ")"
+        return Verbatim(tuple(text), (*self.keys, *(item.expr for item in self.order)))
 
 
 def window(query: RowQuery, ties: tuple[str, ...]) -> Window:

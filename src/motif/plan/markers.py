@@ -8,9 +8,11 @@ itself, and nothing has to be kept.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
+from motif.ir.expr import End
 from motif.plan.codegen import Environment, Generator
-from motif.plan.scalar import Fold, Lane, Scalar, lane
+from motif.plan.scalar import Base, Fold, LabelAt, Lane, Place, Read, Scalar, lane, scalars
 
 Markers = tuple[tuple[str, str], ...]
 """Statements by marker; empty for row-only patterns."""
@@ -22,22 +24,65 @@ def generate(conditions: tuple[tuple[Scalar, ...], ...], variables: tuple[str, .
     tests = {number: generator.condition(parts) for number, parts in enumerate(conditions) if parts}
     if not tests:
         return (), Environment()
-    environment = generator.environment()
-    writer = _Writer(environment, variables, tests)
+    items = signature(conditions, variables, generator)
+    environment = replace(generator.environment(), signature=len(items))
+    writer = _Writer(environment, variables, tests, items)
     markers = (
         ("prologue", writer.prologue()),
         ("reset", writer.reset()),
         ("take", writer.take()),
         ("undo", writer.undo()),
+        *writer.memory(),
     )
     return markers, environment
 
 
+def signature(
+    conditions: tuple[tuple[Scalar, ...], ...], variables: tuple[str, ...], generator: Generator
+) -> list[str]:
+    """Integers that tell apart all histories later conditions can tell apart; none if that takes too many."""
+    items: dict[str, None] = {}
+    for node in (inner for parts in conditions for part in parts for inner in scalars(part)):
+        match node:
+            case Read(place=Place(base=Base.SET) as place):
+                items.update(dict.fromkeys(_positions(place, generator.set_number(place.members))))
+            case Fold(members=members) if members != variables:
+                if lane(node.type) is Lane.FLOAT:
+                    return []
+                items.update(dict.fromkeys(_fold_state(node, generator)))
+            case LabelAt():
+                return []
+            case _:
+                pass
+    return list(items) if len(items) <= MOST_SIGNATURE else []
+
+
+MOST_SIGNATURE = 6
+
+
+def _positions(place: Place, k: int) -> list[str]:
+    """Rows that this place reads now or after more rows were taken."""
+    if place.end is End.FIRST:
+        return [f"(p{k}[{place.index}] if n{k} > {place.index} else -1 - n{k})"]
+    return [f"(p{k}[n{k} - {i + 1}] if n{k} > {i} else -1)" for i in range(place.index + 1)]
+
+
+def _fold_state(node: Fold, generator: Generator) -> list[str]:
+    count = f"n{generator.set_number(node.members)}"
+    if node.column is None:
+        return [count]
+    j = generator.fold_number(node)
+    return [f"t{j}[{count}]", f"u{j}[{count}]"]
+
+
 class _Writer:
-    def __init__(self, environment: Environment, variables: tuple[str, ...], tests: dict[int, list[str]]) -> None:
+    def __init__(
+        self, environment: Environment, variables: tuple[str, ...], tests: dict[int, list[str]], items: list[str]
+    ) -> None:
         self.environment = environment
         self.variables = variables
         self.tests = tests
+        self.items = items
 
     def sets_of(self, variable: int) -> list[int]:
         """Tracked sets that a row of the variable belongs to."""
@@ -50,10 +95,43 @@ class _Writer:
         names += [f"p{k}" for k in range(len(environment.sets))]
         names += [f"{letter}{j}" for j in range(len(environment.folds)) for letter in "tu"]
         names += [f"{letter}{c}" for c in range(len(environment.columns)) for letter in "cz"]
+        names += ["sx", "sg", "ss"] if self.items else []
         return "\n".join([*(f"{name} = env[{i}]" for i, name in enumerate(names)), self.reset()])
 
     def reset(self) -> str:
-        return "\n".join(f"n{k} = 0" for k in range(len(self.environment.sets))) or "pass"
+        counts = [f"n{k} = 0" for k in range(len(self.environment.sets))]
+        return "\n".join([*counts, "unsigned = 0"])
+
+    def memory(self) -> Markers:
+        """Dead ends with their signature; entries of the stack below `unsigned` have none.
+
+        sx flags signed states, sg holds the signatures of dead ends, ss those of the states on the stack.
+        """
+        if not self.items:
+            return ()
+        width = len(self.items)
+
+        same = " and ".join(f"sg[at + {i}] == {item}" for i, item in enumerate(self.items))
+        return (
+            (
+                "recall",
+                f"if seen and sx[pc] != 0:\n    at = ((row + segment) * slots + where) * {width}\n    seen = {same}",
+            ),
+            ("grow", "ss = grow(ss)"),
+            ("sign", self.sign(width)),
+            ("forget", "if sx[pc] != 0 and top <= unsigned:\n    where = -1"),
+            ("remember", self.remember(width)),
+        )
+
+    def sign(self, width: int) -> str:
+        lines = ["if sx[pc] != 0 and steps > settings[9]:", "    if unsigned > top:", "        unsigned = top"]
+        lines += [f"    ss[top * {width} + {i}] = {item}" for i, item in enumerate(self.items)]
+        return "\n".join([*lines, "elif sx[pc] != 0:", "    unsigned = top + 1"])
+
+    def remember(self, width: int) -> str:
+        lines = ["if sx[pc] != 0:"]
+        lines += [f"    sg[cell * {width} + {i}] = ss[top * {width} + {i}]" for i in range(width)]
+        return "\n".join(lines)
 
     def take(self) -> str:
         lines = [line for j, fold in enumerate(self.environment.folds) for line in self.whole_match(j, fold)]

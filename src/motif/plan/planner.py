@@ -13,9 +13,10 @@ from motif.ir.types import Kind, Schema, Type
 from motif.plan import automaton as a
 from motif.plan.bind import bind
 from motif.plan.conditions import Condition, HostColumns, split_conditions
+from motif.plan.host_functions import window
 from motif.plan.markers import generate
 from motif.plan.outputs import Gather, Outputs, plan_outputs
-from motif.plan.program import Program, SortKey, Span
+from motif.plan.program import Memory, Program, SortKey, Span
 from motif.plan.scalar import (
     DAY,
     Base,
@@ -34,7 +35,8 @@ from motif.plan.scalar import (
 )
 from motif.plan.source import HostRefusal, Source
 
-NEVER, PER_SEARCH, ALWAYS = 2, 1, 0
+ALWAYS, PER_SEARCH, SIGNED = 0, 1, 2
+"""How long a dead end stays one: for the partition, for one search, for paths with the same signature."""
 
 
 def plan(query: RowQuery, source: Source) -> Program:
@@ -56,7 +58,7 @@ def plan(query: RowQuery, source: Source) -> Program:
     dependent = tuple(typed.conditions(c.var, c.match) for c in conditions)
     variables = query.variables()
     markers, environment = generate(dependent, variables)
-    slots, fleeting = _memory(query, machine, dependent, variables)
+    memory = _memory(query, machine, dependent, variables, has_signature=environment.signature > 0)
     back, ahead = _reach((*neighbours, *dependent), outputs)
     return Program(
         query=query,
@@ -64,8 +66,8 @@ def plan(query: RowQuery, source: Source) -> Program:
         columns=tuple(columns.exprs),
         types=types,
         keys=keys,
-        order=tuple(SortKey(item.expr, item.descending, item.nulls_first) for item in query.order),
-        ties=ties,
+        order=_order(query, ties, windowed=columns.windowed),
+        ties=() if columns.windowed else ties,
         variables=variables,
         automaton=machine,
         conditions=conditions,
@@ -74,8 +76,7 @@ def plan(query: RowQuery, source: Source) -> Program:
         dependent=dependent,
         markers=markers,
         environment=environment,
-        slots=slots,
-        fleeting=fleeting,
+        memory=memory,
         lookback=back,
         lookahead=ahead,
         within=_within(query, time, types),
@@ -160,6 +161,12 @@ class _Typed:
                 return node
 
 
+def _order(query: RowQuery, ties: tuple[str, ...], *, windowed: bool) -> tuple[SortKey, ...]:
+    if windowed:
+        return (SortKey(window(query, ties).row_number()),)
+    return tuple(SortKey(item.expr, item.descending, item.nulls_first) for item in query.order)
+
+
 def _ties(query: RowQuery, schema: Schema) -> tuple[str, ...]:
     """Columns the conditions read, then those only the outputs read, each in the schema's order."""
     conditions = [define.condition for define in query.defines]
@@ -208,23 +215,30 @@ def _reach(conditions: Iterable[tuple[Scalar, ...]], outputs: Outputs) -> tuple[
 
 
 def _memory(
-    query: RowQuery, machine: a.Automaton, dependent: Sequence[tuple[Scalar, ...]], variables: tuple[str, ...]
-) -> tuple[tuple[int, ...], tuple[bool, ...]]:
+    query: RowQuery,
+    machine: a.Automaton,
+    dependent: Sequence[tuple[Scalar, ...]],
+    variables: tuple[str, ...],
+    *,
+    has_signature: bool,
+) -> Memory:
     """Which SPLITs may remember dead ends, and for how long.
 
     A dead end stays dead for the partition if no condition reachable from it depends on the match; for one search if
-    those depend only on where the match started; otherwise it says nothing about another path.
+    those depend only on where the match started; otherwise for paths of that search on which they would read the same.
     """
-    classes = [_dependence(parts, variables) for parts in dependent]
-    worst = _worst_reachable(machine, classes)
+    worst = _worst_reachable(machine, [_dependence(parts, variables) for parts in dependent])
     brief = query.within is not None or query.match_mode is MatchMode.INCREMENTAL
-    slots, fleeting, used = [], [], 0
-    for state in range(len(machine)):
-        remembered = machine.op[state] == a.SPLIT and worst[state] != NEVER
+    slots, used = [], 0
+    for state, level in enumerate(worst):
+        remembered = machine.op[state] == a.SPLIT and (level != SIGNED or has_signature)
         slots.append(used if remembered else -1)
-        fleeting.append(brief or worst[state] == PER_SEARCH)
         used += remembered
-    return tuple(slots), tuple(fleeting)
+    return Memory(
+        slots=tuple(slots),
+        fleeting=tuple(brief or level != ALWAYS for level in worst),
+        signed=tuple(level == SIGNED for level in worst),
+    )
 
 
 def _dependence(parts: tuple[Scalar, ...], variables: tuple[str, ...]) -> int:
@@ -232,11 +246,11 @@ def _dependence(parts: tuple[Scalar, ...], variables: tuple[str, ...]) -> int:
     for node in (inner for part in parts for inner in scalars(part)):
         match node:
             case Read(place=place) if place.base is Base.SET:
-                return NEVER
+                return SIGNED
             case LabelAt():
-                return NEVER
+                return SIGNED
             case Fold(members=members) if members != variables:
-                return NEVER
+                return SIGNED
             case Read(place=place) if place.base is Base.MATCH:
                 worst = PER_SEARCH
             case Fold() | Trying():
@@ -253,7 +267,7 @@ def _worst_reachable(machine: a.Automaton, classes: Sequence[int]) -> list[int]:
     for state in range(len(machine)):
         for successor in machine.successors(state):
             before[successor].append(state)
-    for level in (NEVER, PER_SEARCH):
+    for level in (SIGNED, PER_SEARCH):
         pending = [state for state, found in enumerate(worst) if found == level]
         while pending:
             for state in before[pending.pop()]:

@@ -40,6 +40,18 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
+class Memory:
+    """Per state: what is remembered of dead ends."""
+
+    slots: tuple[int, ...]
+    """Number of a SPLIT whose dead ends are remembered, or -1."""
+    fleeting: tuple[bool, ...]
+    """They hold for one search only."""
+    signed: tuple[bool, ...]
+    """They hold only for paths with the same signature."""
+
+
+@dataclass(frozen=True, slots=True)
 class Program:
     """See the module."""
 
@@ -64,10 +76,7 @@ class Program:
     """Per variable: conditions on the match, typed."""
     markers: Markers
     environment: Environment
-    slots: tuple[int, ...]
-    """Per state: number of a SPLIT whose dead ends are remembered, or -1."""
-    fleeting: tuple[bool, ...]
-    """Per state: its dead ends hold for one search only."""
+    memory: Memory
     lookback: int
     lookahead: int
     within: Span | None

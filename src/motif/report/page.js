@@ -153,11 +153,11 @@
       this.byRow = !data.axis;
       this.select = this.find("select.panel");
       data.panels.forEach((panel, index) => this.select.append(node("option", { value: index }, this.title(panel))));
-      if (!data.panels.length) this.select.parentElement.remove();
+      this.find("[data-do=scale]").hidden = !data.axis;
+      this.select.parentElement.hidden = !data.panels.length;
       this.select.addEventListener("change", () => this.choose(Number(this.select.value)));
       for (const button of section.querySelectorAll("[data-do]")) button.addEventListener("click", () => this.act(button.dataset.do));
       for (const radio of section.querySelectorAll("input[type=radio]")) radio.addEventListener("change", () => this.drawTable());
-      this.find("[data-do=scale]").hidden = !data.axis;
       this.home.addEventListener("pointermove", (event) => this.hover(event));
       this.home.addEventListener("pointerleave", () => this.leave());
       this.home.addEventListener("blur", () => this.leave());
@@ -228,7 +228,8 @@
 
     drawOverview() {
       const home = this.find(".overview");
-      if (!this.data.y) return home.remove();
+      home.hidden = !this.data.y;
+      if (home.hidden) return;
       const [picture, frame] = canvas(home, 52, "all rows shown, and the part in the chart above");
       [frame.top, frame.bottom] = [4, 48];
       const x = scale(...this.all, frame.left, frame.right), known = this.panel.y.filter((v) => v !== null);

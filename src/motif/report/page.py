@@ -79,6 +79,8 @@ def _json(data: object) -> str:
 
 def _clause(clause: ClausePart, number: int, total: int) -> str:
     heading = f"Pattern {number + 1} of {total}" if total > 1 else "Pattern"
+    cost = clause.facts.cost[:1].upper() + clause.facts.cost[1:]
+    keys = "Arrow keys move from row to row, plus and minus zoom, Home shows all."
     return f"""<section class="clause" data-clause="{number}">
 <h2>{heading} <code>{escape(clause.facts.pattern)}</code></h2>
 <div class="tiles">{"".join(_tile(name, value) for name, value in tiles(clause.counts))}</div>
@@ -89,12 +91,18 @@ def _clause(clause: ClausePart, number: int, total: int) -> str:
 </div>
 <figure class="line">
 <figcaption><span class="what"></span>{_controls(number)}</figcaption>
-<div class="chart rows" tabindex="0" role="application" aria-label="Rows in order. Arrow keys move from row to row, plus and minus zoom, Home shows all."></div>
+<div class="chart rows" tabindex="0" role="application" aria-label="Rows in order. {keys}"></div>
 <div class="chart overview"></div>
 </figure>
-<figure><figcaption><span>Matches</span>{_table_controls(number)}</figcaption><div class="scroll matches" tabindex="0" aria-label="Table of matches"></div></figure>
-<figure><figcaption>Automaton</figcaption><div class="scroll">{drawing.svg([clause.facts.graph])}</div>
-<p class="note">Solid: tried first. Dashed: tried next. {escape(clause.facts.cost[:1].upper() + clause.facts.cost[1:])}.</p></figure>
+<figure>
+<figcaption><span>Matches</span>{_table_controls(number)}</figcaption>
+<div class="scroll matches" tabindex="0" aria-label="Table of matches"></div>
+</figure>
+<figure>
+<figcaption>Automaton</figcaption>
+<div class="scroll">{drawing.svg([clause.facts.graph])}</div>
+<p class="note">Solid: tried first. Dashed: tried next. {escape(cost)}.</p>
+</figure>
 </section>"""
 
 
@@ -137,7 +145,8 @@ def _controls(number: int) -> str:
 
 
 def _table_controls(number: int) -> str:
-    return f"""<span class="controls"><label><input type="radio" name="which-{number}" value="key" checked> shown above</label>
+    return f"""<span class="controls">
+<label><input type="radio" name="which-{number}" value="key" checked> shown above</label>
 <label><input type="radio" name="which-{number}" value="first"> first of all</label></span>"""
 
 

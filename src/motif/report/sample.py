@@ -8,6 +8,7 @@ what is drawn is what the query finds.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -104,9 +105,9 @@ class Sampler:
         self.database.add(_CHOSEN, self._chosen_keys())
         series = self._series()
         listed = self._listed()
-        names = [self._name(row) for row in listed.select(self.key_names).to_pylist()] if self.keys else []
+        names = [self._name(row) for row in listed.select(self.key_names).to_pylist()]
         bars = values.lengths(lengths, BINS // 2)
-        return Sample(self.query, counts, starts, bars, axis, self.y, series, listed, names or [None] * listed.num_rows)
+        return Sample(self.query, counts, starts, bars, axis, self.y, series, listed, names)
 
     # -- over everything ---------------------------------------------------------------------------
 
@@ -192,8 +193,7 @@ class Sampler:
     def _columns(self) -> list[str]:
         """Those the query's conditions and measures read, then others while there is room."""
         query, schema = self.query, self.source.schema
-        deciding = [d.condition for d in query.defines] + [item.expr for item in (*query.partition, *query.order)]
-        needed = _names(deciding) | ({self.y} if self.y else set())
+        needed = _names([d.condition for d in query.defines]) | self._placing() | ({self.y} if self.y else set())
         extra = [n for n in _names([m.expr for m in query.measures]) if n not in needed]
         extra += [n for n in schema if n not in needed and n not in extra]
         return [n for n in schema if n in needed or n in extra[: max(0, COLUMNS - len(needed))]] or list(schema)[:1]
@@ -223,10 +223,10 @@ class Sampler:
             starts |= changes(flat(ordered.column(name)))
         bounds = [0, *(np.flatnonzero(starts) + 1).tolist(), ordered.num_rows] if ordered.num_rows else []
         series = []
-        for low, high in zip(bounds, bounds[1:], strict=False):
+        for low, high in pairwise(bounds):
             rows = ordered.slice(low, high - low)
-            name = self._name(rows.select(self.key_names).slice(0, 1).to_pylist()[0]) if self.keys else None
-            series.append(Series(name, rows, np.full(high - low, -1, np.int64)))
+            first = rows.select(self.key_names).slice(0, 1).to_pylist()[0]
+            series.append(Series(self._name(first), rows, np.full(high - low, -1, np.int64)))
         return series
 
     def _add_matches(self, series: list[Series], order: np.ndarray[Any, Any], found: pa.Table) -> None:
@@ -266,14 +266,22 @@ class Sampler:
 
     # -- names -------------------------------------------------------------------------------------
 
-    def _name(self, row: dict[str, object]) -> str:
+    def _name(self, row: dict[str, object]) -> str | None:
+        """How people call a key; None where there is none."""
+        if not self.keys:
+            return None
         return ", ".join(values.text(row[name]) or "NULL" for name in self.key_names)
+
+    def _placing(self) -> set[str]:
+        """Columns that say where a row belongs: its key and its order."""
+        query = self.query
+        return _names([key.expr for key in query.partition]) | _names([item.expr for item in query.order])
 
     def _value_column(self) -> str | None:
         """What the line shows: the first number a condition reads, else the first number there is."""
         schema = self.source.schema
         read = [node.name for d in self.query.defines for node in walk(d.condition) if isinstance(node, Column)]
-        ruled_out = _names([item.expr for item in (*self.query.partition, *self.query.order)])
+        ruled_out = self._placing()
         for name in (*read, *schema):
             if values.is_number(schema[name]) and name not in ruled_out:
                 return name
