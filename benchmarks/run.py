@@ -92,8 +92,6 @@ def run_point(workload: Workload, point: Point) -> list[Row]:
                 group = contender.split()[0]
                 if group not in workers:
                     workers[group] = Worker(workload, point)
-                if repeat == 0 and group == "cold":
-                    continue
                 for measured in workers[group].measure(contender):
                     check(workload, point, measured)
                     if repeat:

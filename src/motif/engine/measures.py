@@ -266,7 +266,8 @@ def _pick(values: Array, chosen: Array) -> Array:
 
 def _first_of_each(group: Array, values: pa.Array) -> tuple[Array, pa.Array]:
     """Distinct (group, value) pairs in the order they were first met; NULL is a value."""
-    plain = values.cast(plain_type(values.type))
+    nested = pa.types.is_nested(values.type) or pa.types.is_interval(values.type)
+    plain = pa.array(map(repr, values.to_pylist())) if nested else values.cast(plain_type(values.type))
     codes = plain.dictionary_encode(null_encoding="encode").indices.to_numpy(zero_copy_only=False)
     pairs = np.stack([group, codes.astype(np.int64)])
     _, first = np.unique(pairs, axis=1, return_index=True)

@@ -59,7 +59,7 @@ def type_of(name: str) -> Type:
     if name.startswith("u") and name[1:] in _INTEGERS:
         return Type(Kind.INTEGER, _INTEGERS[name[1:]], signed=False)
     if name.startswith("enum("):
-        return Type(Kind.STRING)
+        return Type(Kind.STRING, ordered=False)
     return Type(_KINDS.get(name, Kind.OTHER), scale=3 if name == "timestamp_ns" else 0)
 
 

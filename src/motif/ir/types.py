@@ -33,6 +33,8 @@ class Type:
     signed: bool = True
     precision: int = 38
     scale: int = 0
+    ordered: bool = True
+    """False where the host orders values otherwise than by what they look like (enumerations)."""
 
     def __str__(self) -> str:
         match self.kind:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from motif.errors import QueryBindError, UnsupportedQuery
 from motif.errors import Span as TextSpan
-from motif.ir.expr import Column, Expr, Interval, walk
+from motif.ir.expr import Aggregate, Column, Expr, Interval, Label, walk
 from motif.ir.query import MatchMode, RowQuery, Rows
 from motif.ir.types import Kind, Schema, Type
 from motif.plan import automaton as a
@@ -52,6 +52,7 @@ def plan(query: RowQuery, source: Source) -> Program:
     time = columns.index(query.order[0].expr) if query.within and query.order else None
     types = _host_types(query, columns.exprs, source)
     _check_row_conditions(query, conditions, row_columns, types)
+    _check_measured(query, columns, types)
     typer = Typer(types, source.dialect, query.source)
     typed = _Typed(query, typer, columns, source)
     neighbours = tuple(typed.conditions(c.var, c.neighbours) for c in conditions)
@@ -122,6 +123,23 @@ def _not_a_condition(query: RowQuery, var: str, kind: Type, expr: Expr | None) -
         span=span or extent(define.condition),
         hint="compare it with something, for example <> 0 or IS NOT NULL",
     )
+
+
+def _check_measured(query: RowQuery, columns: HostColumns, types: Sequence[Type]) -> None:
+    """Aggregates of MEASURES fit their arguments."""
+    aggregates = [n for m in query.measures for n in walk(m.expr) if isinstance(n, Aggregate)]
+    for node in aggregates:
+        if node.arg is None or isinstance(node.arg, Label):
+            continue
+        kind, ordered = types[columns.index(node.arg)].kind, types[columns.index(node.arg)].ordered
+        summed = node.name in ("sum", "avg") and kind not in (Kind.INTEGER, Kind.FLOAT, Kind.DECIMAL, Kind.NULL)
+        if summed or (node.name in ("min", "max") and (kind is Kind.OTHER or not ordered)):
+            raise QueryBindError(
+                f"{node.name.upper()} does not work on values of type {types[columns.index(node.arg)]}",
+                source=query.source,
+                span=node.span,
+                hint="CAST the argument to a number" if summed else "take MIN or MAX of a part of it that has an order",
+            )
 
 
 class _Typed:

@@ -233,8 +233,10 @@ class Typer:
 
     def comparison(self, node: Op) -> Op:
         agreed, kind = self.agree(node.args, node)
-        if kind.kind is Kind.OTHER and node.name not in ("=", "<>", "is distinct from", "is not distinct from"):
-            raise self.error(node, f"values of type {kind} of different rows have no order here")
+        unordered = kind.kind is Kind.OTHER or not all(arg.type.ordered for arg in agreed)
+        if unordered and node.name not in ("=", "<>", "is distinct from", "is not distinct from"):
+            what = f"values of type {kind}" if kind.kind is Kind.OTHER else "values of an enumeration"
+            raise self.error(node, f"{what} of different rows have no order here", "CAST them to VARCHAR or a number")
         return replace(node, args=agreed, type=BOOLEAN)
 
     def any_of(self, node: Op) -> Op:
