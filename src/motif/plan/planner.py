@@ -28,12 +28,12 @@ from motif.plan.scalar import (
     Read,
     Scalar,
     Trying,
-    Typer,
     lane,
     scalars,
     scale,
 )
 from motif.plan.source import HostRefusal, Source
+from motif.plan.typer import Typer
 
 ALWAYS, PER_SEARCH, SIGNED = 0, 1, 2
 """How long a dead end stays one: for the partition, for one search, for paths with the same signature."""
