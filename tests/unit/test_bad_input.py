@@ -16,6 +16,9 @@ import pytest
 
 import motif
 from motif.errors import LimitExceeded, MotifError, QueryBindError, QueryDataError, QuerySyntaxError, UnsupportedQuery
+from motif.hosts import duckdb
+from motif.lang.statement import parse_statement
+from motif.plan.program import Program
 
 TRADES = pa.table(
     {
@@ -70,20 +73,20 @@ MESSAGES = {
         statement("ORDER BY t MEASURES FIRST(prise) AS x PATTERN (A)"),
         QueryBindError,
         """
-        unknown column prise (line 1, column 64)
+        unknown column prise (line 1, column 65)
             |
           1 | SELECT * FROM trades MATCH_RECOGNIZE (ORDER BY t MEASURES FIRST(prise) AS x PATTERN (A))
-            |                                                                ^^^^^
+            |                                                                 ^^^^^
           hint: did you mean price?""",
     ),
     "unknown variable": (
         statement("ORDER BY t MEASURES LAST(DWN.price) AS x\nPATTERN (DOWN UP)"),
         QueryBindError,
         """
-        unknown column DWN (line 1, column 63)
+        unknown column DWN (line 1, column 64)
             |
           1 | SELECT * FROM trades MATCH_RECOGNIZE (ORDER BY t MEASURES LAST(DWN.price) AS x
-            |                                                               ^^^
+            |                                                                ^^^
           hint: did you mean DOWN?""",
     ),
     "a variable defined twice": (
@@ -330,20 +333,18 @@ def test_refused_with_a_place(body: str, kind: type[MotifError], text: str) -> N
     assert "^" in str(error).splitlines()[3]
 
 
-@pytest.mark.parametrize(
-    ("body", "kind", "text"),
-    [
-        pytest.param("MEASURES SUM(name) AS x PATTERN (A)", QueryBindError, "SUM", id="SUM of strings"),
-        pytest.param("MEASURES AVG(name) AS x PATTERN (A)", QueryBindError, "AVG", id="AVG of strings"),
-        pytest.param("MEASURES SUM(at) AS x PATTERN (A)", QueryBindError, "SUM", id="SUM of times"),
-        pytest.param("ALL ROWS PER MATCH PATTERN (A)", MotifError, "price", id="a measure named as an input column"),
-    ],
-)
-@pytest.mark.xfail(reason="measures: SUM/AVG of strings is a TypeError, of times a bare number; a name may come twice")
-def test_measures_are_checked(body: str, kind: type[MotifError], text: str) -> None:
-    if "ALL ROWS" in body:
-        body = f"ORDER BY t MEASURES price + 1 AS price {body}"
-    assert text in refusal(statement(body)).message
+@pytest.mark.parametrize("measure", ["SUM(name)", "AVG(name)", "SUM(at)"])
+def test_sums_are_of_numbers(measure: str) -> None:
+    error = refusal(statement(f"MEASURES {measure} AS x PATTERN (A)"))
+    assert type(error) is QueryBindError
+    assert measure[:3].lower() in error.message.lower()
+
+
+@pytest.mark.xfail(reason="the name is in the result twice (DuckDB then calls the second one price_1)")
+def test_a_measure_named_as_an_input_column() -> None:
+    error = refusal(statement("ORDER BY t MEASURES price + 1 AS price ALL ROWS PER MATCH PATTERN (A)"))
+    assert type(error) is QueryBindError
+    assert "price" in error.message
 
 
 @pytest.mark.xfail(reason="a conjunction of thousands: RecursionError in the planner", raises=RecursionError)
@@ -354,14 +355,11 @@ def test_a_long_conjunction_is_no_deep_one() -> None:
 @pytest.mark.xfail(reason="text of GREATEST and LEAST across rows triples with every level")
 def test_nested_functions_across_rows_stay_small() -> None:
     body = f"ORDER BY t MEASURES t AS x PATTERN (A B) DEFINE B AS {'GREATEST(' * 8}t - A.t{', 1)' * 8} > 0"
-    program = motif.sql.__module__ and _planned(statement(body))
+    program = planned(statement(body))
     assert len("".join(text for _, text in program.markers)) < 20_000
 
 
-def _planned(query: str):  # type: ignore[no-untyped-def]
-    from motif.hosts import duckdb
-    from motif.lang.statement import parse_statement
-
+def planned(query: str) -> Program:
     parsed = parse_statement(query)
     return duckdb.plan_clause(duckdb.Database({"trades": TRADES}), parsed, parsed.clauses[0])[0]
 

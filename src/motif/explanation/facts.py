@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from motif.engine.matcher import COMPILE_FROM_ROWS
 from motif.explanation.graph import Graph, graph_of, state_lines
@@ -81,7 +80,7 @@ def text_facts(number: int, query: RowQuery, dialect: Dialect) -> ClauseFacts:
     )
 
 
-def program_facts(number: int, program: Program, steps: Sequence[Step], row_sql: Any) -> ClauseFacts:
+def program_facts(number: int, program: Program, steps: Sequence[Step], row_sql: Callable[[Expr], str]) -> ClauseFacts:
     """What the plan tells; `row_sql` writes a row expression for the host."""
     query, dialect = program.query, _dialect(program)
     facts = [*_query_facts(query, dialect), ("ties", _ties(program)), *_memory(program)]
@@ -161,7 +160,7 @@ def _columns(exprs: Iterable[Expr]) -> set[str]:
     return {node.name for expr in exprs for node in walk(expr) if isinstance(node, Column)}
 
 
-def _variables(program: Program, row_sql: Any) -> list[Variable]:
+def _variables(program: Program, row_sql: Callable[[Expr], str]) -> list[Variable]:
     dialect = _dialect(program)
     variables = []
     for condition in program.conditions:

@@ -13,7 +13,15 @@ import duckdb
 import pyarrow as pa
 
 from motif.engine.session import Session
-from motif.errors import MotifError, QueryBindError, QueryDataError, QuerySyntaxError, Span, UnsupportedQuery
+from motif.errors import (
+    MotifError,
+    QueryBindError,
+    QueryDataError,
+    QuerySyntaxError,
+    Span,
+    UnsupportedQuery,
+    did_you_mean,
+)
 from motif.hosts.frames import is_path, reader_of, to_arrow
 from motif.hosts.prefetch import ahead
 from motif.ir.expr import Expr
@@ -76,7 +84,7 @@ def row_sql(expr: Expr) -> str:
 class _Refused(Exception):
     """DuckDB's own error, taken apart."""
 
-    def __init__(self, error: duckdb.Error) -> None:
+    def __init__(self, error: duckdb.Error, tables: Sequence[str] = ()) -> None:
         kind, _, text = str(error).partition(": ")
         facts: dict[str, str] = {}
         if text.startswith("{"):
@@ -84,6 +92,9 @@ class _Refused(Exception):
             text = facts["exception_message"]
         self.kind = type(error).__name__
         self.message = text.split("\n\nLINE ")[0].strip() or kind
+        if facts.get("error_subtype") == "MISSING_ENTRY" and facts.get("type") == "Table":
+            hint = did_you_mean(facts["name"], tables) or "pass it in tables="
+            self.message = f"there is no table {facts['name']}\n{hint}"
         self.position = int(facts["position"]) if "position" in facts else None
         location = json.loads(facts.get("location", "[0,1]"))
         self.length = max(1, int(location[1]))
@@ -113,7 +124,7 @@ class Database:
 
     def __init__(self, tables: Mapping[str, Any]) -> None:
         self.connection = duckdb.connect(":memory:")
-        self.temporary = 0
+        self.tables = list(tables)
         allowed: list[str] = []
         for name, data in tables.items():
             if is_path(data):
@@ -146,7 +157,7 @@ class Database:
         try:
             return self.connection.execute(sql)
         except duckdb.Error as error:
-            raise _Refused(error) from None
+            raise _Refused(error, self.tables) from None
 
     def rows(self, sql: str) -> duckdb.DuckDBPyRelation:
         """A query whose result is taken as Arrow."""

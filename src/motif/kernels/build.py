@@ -27,8 +27,9 @@ Markers = tuple[tuple[str, str], ...]
 _HELPERS = (arith.add, arith.mul, arith.rem, arith.frem, arith.below, arith.alike)
 _COMPILED_GROW = """@kernel
 def grow(stack):
-    wider = np.empty(2 * len(stack), stack.dtype)
-    wider[: len(stack)] = stack
+    wider = np.empty(2 * len(stack), np.int64)
+    for i in range(len(stack)):
+        wider[i] = stack[i]
     return wider
 """
 

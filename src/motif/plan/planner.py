@@ -190,8 +190,13 @@ def _ties(query: RowQuery, schema: Schema) -> tuple[str, ...]:
     conditions = [define.condition for define in query.defines]
     conditions += [key.expr for key in query.partition] + [item.expr for item in query.order]
     decided = _read_by(conditions)
+    # Rows that tie are alike in these already.
+    alike = {
+        e.name for e in (*(k.expr for k in query.partition), *(o.expr for o in query.order)) if isinstance(e, Column)
+    }
     shown = _read_by([measure.expr for measure in query.measures]) if query.rows is Rows.ONE else set(schema)
-    return (*(n for n in schema if n in decided), *(n for n in schema if n in shown and n not in decided))
+    ranked = (*(n for n in schema if n in decided), *(n for n in schema if n in shown and n not in decided))
+    return tuple(name for name in ranked if name not in alike)
 
 
 def _read_by(exprs: Iterable[Expr]) -> set[str]:

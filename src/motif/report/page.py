@@ -35,7 +35,7 @@ class ClausePart:
 
 def render(title: str, query: str, clauses: Sequence[ClausePart]) -> str:
     """The whole page."""
-    script = _resource("page.js")
+    script = f'"use strict";\n(() => {{\n{_resource("charts.js")}{_resource("clause.js")}}})();\n'
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
     data = {"palette": PALETTE, "clauses": [clause.data for clause in clauses]}

@@ -120,25 +120,22 @@ class Sampler:
         return run_program(plan(query, self.source), self.source)
 
     def _counts(self, lengths: np.ndarray[Any, np.dtype[np.int64]]) -> Counts:
-        rows = self._one(self.source.select("count(*)"))
-        overlapping = self.query.skip.to is not SkipTo.PAST_LAST
-        known = None
+        known, matched = None, 0
         if self.keys:
-            items = ", ".join(f"{row_sql(key.expr)} AS {key.name}" for key in self.keys)
-            known = self._one(f"SELECT count(*) FROM ({self.source.select(f'DISTINCT {items}')})")
-        matched = (
-            self._one(f"SELECT count(*) FROM (SELECT DISTINCT {', '.join(self.key_names)} FROM {_SUMMARY})")
-            if self.keys
-            else 0
-        )
+            known = self._one(f"SELECT count(*) FROM ({self.source.select(f'DISTINCT {self._key_items()}')})")
+            matched = self._one(f"SELECT count(*) FROM (SELECT DISTINCT {', '.join(self.key_names)} FROM {_SUMMARY})")
+        overlapping = self.query.skip.to is not SkipTo.PAST_LAST
         return Counts(
-            rows,
+            self._one(self.source.select("count(*)")),
             len(lengths),
             known,
             matched,
             float(np.median(lengths)) if len(lengths) else None,
             None if overlapping else int(lengths.sum()),
         )
+
+    def _key_items(self) -> str:
+        return ", ".join(f"{row_sql(key.expr)} AS {key.name}" for key in self.keys)
 
     def _one(self, sql: str) -> int:
         return int(self.database.execute(sql).fetchall()[0][0])
@@ -154,16 +151,14 @@ class Sampler:
         chosen = self.database.rows(best).to_arrow_table()
         if chosen.num_rows:
             return chosen
-        items = ", ".join(f"{row_sql(key.expr)} AS {key.name}" for key in self.keys)
-        return self.database.rows(
-            f"{self.source.select(f'DISTINCT {items}')} ORDER BY {names} LIMIT 3"
-        ).to_arrow_table()
+        some = f"{self.source.select(f'DISTINCT {self._key_items()}')} ORDER BY {names} LIMIT 3"
+        return self.database.rows(some).to_arrow_table()
 
     def _is_chosen(self, items: list[str]) -> str:
-        same = " AND ".join(
-            f"{item} IS NOT DISTINCT FROM {_CHOSEN}.{name}" for item, name in zip(items, self.key_names, strict=True)
-        )
-        return f"WHERE EXISTS (SELECT 1 FROM {_CHOSEN} WHERE {same})" if same else ""
+        """The condition that the key given by `items` is one of those shown."""
+        pairs = zip(items, self.key_names, strict=True)
+        same = " AND ".join(f"{item} IS NOT DISTINCT FROM {_CHOSEN}.{name}" for item, name in pairs)
+        return f"EXISTS (SELECT 1 FROM {_CHOSEN} WHERE {same})" if same else "TRUE"
 
     def _series(self) -> list[Series]:
         source = self._sample_source()
@@ -186,7 +181,7 @@ class Sampler:
         """The rows of the chosen keys, numbered, with the columns that matter."""
         chosen = self._is_chosen([row_sql(key.expr) for key in self.keys])
         items = ", ".join(quoted(name) for name in self._columns())
-        rows = self.database.rows(self.source.select(items, chosen)).to_arrow_table()
+        rows = self.database.rows(self.source.select(items, f"WHERE {chosen}")).to_arrow_table()
         self.database.add(_SAMPLE, rows.append_column(_ROW, pa.array(np.arange(rows.num_rows))))
         return DuckSource(self.database, "", _SAMPLE)
 
@@ -261,7 +256,7 @@ class Sampler:
         if not self.keys:
             return self.database.rows(f"{first} LIMIT {KEYS * MATCHES}").to_arrow_table()
         chosen = self._is_chosen([f"one.{name}" for name in self.key_names])
-        keep = f"one.{_ROW} <= {MATCHES} OR {chosen.removeprefix('WHERE ')} AND one.{_NUMBER} <= {10 * MATCHES}"
+        keep = f"one.{_ROW} <= {MATCHES} OR {chosen} AND one.{_NUMBER} <= {10 * MATCHES}"
         return self.database.rows(f"SELECT * FROM ({first}) AS one WHERE {keep} ORDER BY {_ROW}").to_arrow_table()
 
     # -- names -------------------------------------------------------------------------------------

@@ -67,8 +67,8 @@ def _spilled(held: list[pa.RecordBatch], rest: Batches, plan: Layout, memory_byt
             database.register("arriving", pa.RecordBatchReader.from_batches(schema, every()))
             database.execute("CREATE TABLE held AS SELECT * FROM arriving")
             columns = ", ".join(f'"{name}"' for name in schema.names[: plan.width])
-            result = database.execute(f"SELECT {columns} FROM held ORDER BY {_order(schema, plan)}")
-            for batch in result.to_arrow_reader(1 << 17):  # type: ignore[union-attr]
+            result = database.sql(f"SELECT {columns} FROM held ORDER BY {_order(schema, plan)}")
+            for batch in result.to_arrow_reader(1 << 17):
                 yield pa.Table.from_batches([batch]).cast(pa.schema([schema.field(i) for i in range(plan.width)]))
         finally:
             database.close()

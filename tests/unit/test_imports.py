@@ -1,0 +1,44 @@
+"""What is imported when: `import motif` is light, and small inputs need no compiler."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+HEAVY = ("pyspark", "numba", "llvmlite", "duckdb", "pyarrow", "numpy", "pandas", "polars", "typer", "rich")
+
+
+def loaded_after(code: str, folder: Path) -> set[str]:
+    """Which of the heavy packages a fresh Python has loaded after running this."""
+    script = f"{code}\nimport sys\nprint('loaded', *[name for name in {HEAVY!r} if name in sys.modules])"
+    environment = {**os.environ, "MOTIF_CACHE": str(folder)}
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=environment, check=False)
+    assert done.returncode == 0, done.stderr
+    return set(done.stdout.splitlines()[-1].split()[1:])
+
+
+def test_import_motif_loads_no_engine(tmp_path: Path) -> None:
+    assert loaded_after("import motif", tmp_path) == set()
+
+
+def test_check_without_tables_loads_no_host(tmp_path: Path) -> None:
+    code = "import motif; assert motif.check('SELECT * FROM t MATCH_RECOGNIZE (PATTERN (A) DEFINE B AS x)')"
+    assert loaded_after(code, tmp_path) & {"duckdb", "pyspark", "numba"} == set()
+
+
+SMALL = """
+import pyarrow as pa, motif
+rows = pa.table({"k": [i % 10 for i in range(1000)], "t": list(range(1000)), "v": [i * 7 % 11 for i in range(1000)]})
+clause = '''MATCH_RECOGNIZE (PARTITION BY k ORDER BY t MEASURES COUNT(*) AS n, SUM(v) AS s, MIN(v) AS m
+    PATTERN (A B+) WITHIN 100 DEFINE B AS v > A.v AND SUM(B.v) < 50)'''
+assert motif.match(rows, clause).num_rows > 10
+"""
+
+
+def test_small_inputs_are_matched_without_a_compiler(tmp_path: Path) -> None:
+    loaded = loaded_after(SMALL, tmp_path)
+    assert {"duckdb", "pyarrow"} <= loaded
+    assert loaded & {"numba", "llvmlite", "pyspark", "polars"} == set()
+    assert not any(tmp_path.rglob("*.py")), "nothing is written where nothing is compiled"

@@ -1,0 +1,150 @@
+"""The total order of rows: sorting in the worker equals DuckDB's ORDER BY, in memory and over the disk."""
+
+from __future__ import annotations
+
+import math
+import random
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pytest
+
+from motif.engine.order import Layout, SortColumn, arrange
+from motif.hosts.duckdb import type_of
+from motif.ir.expr import Column
+
+COLUMNS: dict[str, tuple[pa.DataType, str, list[object]]] = {
+    "whole": (pa.int64(), "BIGINT", [0, 1, -1, 2**63 - 1, -(2**63), 7]),
+    "small": (pa.int8(), "TINYINT", [0, 1, -128, 127]),
+    "unsigned": (pa.uint64(), "UBIGINT", [0, 1, 2**63, 2**64 - 1]),
+    "float": (pa.float64(), "DOUBLE", [0.0, -0.0, math.nan, math.inf, -math.inf, 1.5, -1.5, 5e-324]),
+    "single": (pa.float32(), "FLOAT", [0.0, -0.0, math.nan, 1.5, -2.5]),
+    "text": (pa.string(), "VARCHAR", ["", "a", "B", "b", "ä", "z", "aa", "😀"]),
+    "bytes": (pa.binary(), "BLOB", [b"", b"\x00", b"\xff", b"a"]),
+    "narrow": (pa.decimal128(10, 2), "DECIMAL(10,2)", [Decimal("0.00"), Decimal("-1.25"), Decimal("99999999.99")]),
+    "wide": (pa.decimal128(38, 4), "DECIMAL(38,4)", [Decimal(10**33), Decimal(-(10**33)), Decimal("0.0001"), Decimal(0)]),
+    "flag": (pa.bool_(), "BOOLEAN", [True, False]),
+    "day": (pa.date32(), "DATE", [date(2024, 2, 29), date(1, 1, 1), date(9999, 12, 31)]),
+    "time": (pa.timestamp("us"), "TIMESTAMP", [datetime(2024, 1, 1) + timedelta(seconds=i) for i in (-1, 0, 5)]),
+}
+NAMES = list(COLUMNS)
+
+
+def random_table(rng: random.Random, count: int) -> pa.Table:
+    """Few different values, so most rows are tied in most columns; some are NULL."""
+    arrays = [
+        pa.array([None if rng.random() < 0.15 else rng.choice(values) for _ in range(count)], kind)
+        for kind, _, values in COLUMNS.values()
+    ]
+    return pa.table([*arrays, pa.array(range(count))], names=[*NAMES, "id"])
+
+
+def random_layout(rng: random.Random) -> Layout:
+    def item(name: str, *, plain: bool) -> SortColumn:
+        number = NAMES.index(name)
+        descending, nulls_first = (False, False) if plain else (rng.random() < 0.5, rng.random() < 0.5)
+        return SortColumn(number, type_of(COLUMNS[name][1]), descending, nulls_first)
+
+    order = tuple(item(name, plain=False) for name in rng.sample(NAMES, rng.randint(0, 3)))
+    ties = tuple(item(name, plain=True) for name in rng.sample(NAMES, rng.randint(0, 4)))
+    keys = tuple(NAMES.index(name) for name in rng.sample(NAMES, rng.choice((0, 1, 1, 2))))
+    exprs = tuple(Column(name) for name in [*NAMES, "id"])
+    return Layout(exprs, len(exprs), keys, order, ties)
+
+
+def by_duckdb(rows: pa.Table, plan: Layout) -> list[dict[str, Any]]:
+    items = [f'"{NAMES[key]}" ASC NULLS LAST' for key in plan.keys]
+    items += [
+        f'"{NAMES[item.column]}" {"DESC" if item.descending else "ASC"} NULLS {"FIRST" if item.nulls_first else "LAST"}'
+        for item in (*plan.order, *plan.ties)
+    ]
+    with duckdb.connect() as connection:
+        connection.register("given", rows)
+        connection.execute("SET preserve_insertion_order = true")
+        ordered = connection.sql(f"SELECT * FROM given {'ORDER BY ' + ', '.join(items) if items else ''}")
+        return ordered.to_arrow_table().to_pylist()
+
+
+def sort_values(row: dict[str, Any], plan: Layout) -> list[str]:
+    """What the order is about; -0.0 and 0.0 are one value."""
+    columns = [*plan.keys, *(item.column for item in (*plan.order, *plan.ties))]
+    values = [row[NAMES[column]] for column in columns]
+    return [repr(value + 0.0 if isinstance(value, float) else value) for value in values]
+
+
+def partitions(rows: list[dict[str, Any]], plan: Layout) -> dict[str, list[list[str]]]:
+    """Rows by partition: which one comes first does not matter, the order inside does."""
+    found: dict[str, list[list[str]]] = {}
+    last = None
+    for row in rows:
+        values = sort_values(row, plan)
+        key = repr(values[: len(plan.keys)])
+        assert key == last or key not in found, "the rows of a partition must be side by side"
+        found.setdefault(key, []).append(values)
+        last = key
+    return found
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_arrange_is_order_by(seed: int) -> None:
+    rng = random.Random(seed)
+    rows, plan = random_table(rng, rng.choice((0, 1, 2, 30, 200))), random_layout(rng)
+    arranged = arrange(rows, plan).to_pylist()
+    assert sorted(row["id"] for row in arranged) == list(range(rows.num_rows))
+    assert partitions(arranged, plan) == partitions(by_duckdb(rows, plan), plan)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("descending", [False, True])
+@pytest.mark.parametrize("nulls_first", [False, True])
+def test_every_type_both_ways(name: str, descending: bool, nulls_first: bool) -> None:
+    rows = random_table(random.Random(1), 60)
+    item = SortColumn(NAMES.index(name), type_of(COLUMNS[name][1]), descending, nulls_first)
+    plan = Layout(tuple(Column(n) for n in [*NAMES, "id"]), len(NAMES) + 1, (), (item,), ())
+    found = partitions(arrange(rows, plan).to_pylist(), plan)
+    assert found == partitions(by_duckdb(rows, plan), plan)
+
+
+def test_ties_are_broken_only_among_equals() -> None:
+    rows = pa.table({"t": [2, 1, 1, 2], "v": [1, 9, 3, 0]})
+    kind = type_of("BIGINT")
+    plan = Layout((Column("t"), Column("v")), 2, (), (SortColumn(0, kind),), (SortColumn(1, kind),))
+    assert arrange(rows, plan).to_pylist() == [{"t": 1, "v": 3}, {"t": 1, "v": 9}, {"t": 2, "v": 0}, {"t": 2, "v": 1}]
+
+
+def test_columns_only_the_sort_reads_are_left_behind() -> None:
+    rows = pa.table({"v": [1, 2], "t": [2, 1]})
+    plan = Layout((Column("v"), Column("t")), 1, (), (SortColumn(1, type_of("BIGINT")),), ())
+    assert arrange(rows, plan).to_pylist() == [{"v": 2}, {"v": 1}]
+
+
+def test_the_sort_does_not_depend_on_the_order_of_arrival() -> None:
+    rng = random.Random(3)
+    rows, plan = random_table(rng, 200), random_layout(random.Random(11))
+    assert plan.order
+    first = partitions(arrange(rows, plan).to_pylist(), plan)
+    for _ in range(5):
+        shuffled = rows.take(rng.sample(range(200), 200))
+        assert partitions(arrange(shuffled, plan).to_pylist(), plan) == first
+
+
+# --- in Spark's worker ------------------------------------------------------------------------------------------------
+
+
+def sorted_by_worker(rows: pa.Table, plan: Layout, memory_bytes: int) -> pa.Table:
+    worker = pytest.importorskip("motif.hosts.spark.worker", exc_type=ImportError)
+    batches = iter(rows.to_batches(max_chunksize=17))
+    return pa.concat_tables(worker._sorted(batches, plan, memory_bytes))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_sorting_over_the_disk_is_sorting_in_memory(seed: int) -> None:
+    rng = random.Random(seed)
+    rows, plan = random_table(rng, 200), random_layout(rng)
+    in_memory, spilled = (sorted_by_worker(rows, plan, limit) for limit in (1 << 30, 1))
+    assert spilled.schema == in_memory.schema
+    assert sorted(spilled.column("id").to_pylist()) == list(range(200))
+    assert partitions(spilled.to_pylist(), plan) == partitions(in_memory.to_pylist(), plan)
