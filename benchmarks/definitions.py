@@ -23,7 +23,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A bound that a derived figure should keep."""
+    """A derived figure and the bound it should keep; none where it is only shown."""
 
     measure: str
     at_most: float | None = None
@@ -37,6 +37,8 @@ class Target:
         return above and (self.at_least is None or value >= self.at_least)
 
     def __str__(self) -> str:
+        if self.at_most is None and self.at_least is None:
+            return "none"
         return f"<= {self.at_most:g}" if self.at_most is not None else f">= {self.at_least:g}"
 
 

@@ -105,7 +105,7 @@ def across(name: str, figures: Sequence[Figure]) -> float | None:
     if len(figures) < 2:
         return None
     if name == "growth":
-        return _slope([(math.log(f.rows), math.log(f.best)) for f in figures])
+        return _slope([(math.log(f.rows), math.log(f.cpu)) for f in figures])
     if name == "peak spread":
         return max(f.peak for f in figures) / min(f.peak for f in figures)
     return None
@@ -170,7 +170,7 @@ def figure_cells(figure: Figure) -> tuple[str, ...]:
 def verdict_cells(verdict: Verdict) -> tuple[str, ...]:
     """A line of the table of targets."""
     measure = " ".join(filter(None, (verdict.target.contender, verdict.target.measure)))
-    met = "yes" if verdict.met else "NO"
+    met = "" if str(verdict.target) == "none" else "yes" if verdict.met else "NO"
     return (verdict.workload.name, verdict.where, measure, f"{verdict.value:.2f}", str(verdict.target), met)
 
 
@@ -207,7 +207,7 @@ line, measured in turns with it. Read ratios, not seconds, and no difference bel
 
 {verdicts}
 
-*growth* is the exponent fitted to seconds over rows (1 is linear); *peak spread* the highest peak of memory over
+*growth* is the exponent fitted to CPU seconds over rows (1 is linear); *peak spread* the highest peak of memory over
 the lowest, across all sizes.
 
 ## Questions
@@ -225,14 +225,15 @@ def write_report() -> Path:
     source, measurements = newest()
     figures = summarize(measurements)
     judged = verdicts(figures)
+    bound = [verdict for verdict in judged if str(verdict.target) != "none"]
     kind = "The short form (`--quick`)" if measurements[0]["quick"] == "1" else "The full form"
     questions = [f"- **{name}**: {workload.question}" for name, workload in load().items()]
     text = TEXT.format(
         **measurements[0],
         kind=kind,
         source=source.relative_to(HERE.parent),
-        met=sum(verdict.met for verdict in judged),
-        count=len(judged),
+        met=sum(verdict.met for verdict in bound),
+        count=len(bound),
         verdicts=_markdown(VERDICT_HEAD, map(verdict_cells, judged)),
         questions="\n".join(questions),
         figures=_markdown(FIGURE_HEAD, map(figure_cells, figures)),

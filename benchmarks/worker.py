@@ -41,7 +41,7 @@ class Bench:
         self.file = file
         self.query = workload.query_text()
         self.first = True
-        self.cold_cache = ""
+        self.cold_cache = tempfile.TemporaryDirectory(prefix="cold-", dir=DATA)
 
     def measure(self, contender: str) -> list[Measurement]:
         """Run it once."""
@@ -113,18 +113,24 @@ class Bench:
 
     def cold_first(self) -> list[Measurement]:
         """No kernel is cached; .pyc files, which installers write, and the page cache are warm."""
-        self.cold_cache = tempfile.mkdtemp(prefix="cold-", dir=DATA)
-        return [self._fresh("cold first", "motif", self.query)]
+        self.cold_cache = tempfile.TemporaryDirectory(prefix="cold-", dir=DATA)
+        return [self._fresh("cold first", DATA / "pyc", "motif", self.query)]
 
     def cold_second(self) -> list[Measurement]:
-        return [self._fresh("cold second", "motif", self.query)]
+        return [self._fresh("cold second", DATA / "pyc", "motif", self.query)]
+
+    def cold_bare(self) -> list[Measurement]:
+        """Nothing at all is cached: every package and the standard library are compiled from their sources, too."""
+        with tempfile.TemporaryDirectory(prefix="bare-", dir=DATA) as folder:
+            self.cold_cache = tempfile.TemporaryDirectory(prefix="cold-", dir=DATA)
+            return [self._fresh("cold bare", Path(folder), "motif", self.query)]
 
     def cold_duckdb(self) -> list[Measurement]:
-        return [self._fresh("cold duckdb", "duckdb", self.workload.floor_sql)]
+        return [self._fresh("cold duckdb", DATA / "pyc", "duckdb", self.workload.floor_sql)]
 
-    def _fresh(self, name: str, *arguments: str) -> Measurement:
+    def _fresh(self, name: str, bytecode: Path, *arguments: str) -> Measurement:
         command = [sys.executable, str(HERE / "cold.py"), *arguments, self.workload.generator, str(self.file)]
-        environment = os.environ | {"MOTIF_CACHE": self.cold_cache, "PYTHONPYCACHEPREFIX": str(DATA / "pyc")}
+        environment = os.environ | {"MOTIF_CACHE": self.cold_cache.name, "PYTHONPYCACHEPREFIX": str(bytecode)}
         environment.pop("PYTHONDONTWRITEBYTECODE", None)
         cpu, begin = os.times(), time.perf_counter()
         done = subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE, text=True)

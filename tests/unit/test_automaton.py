@@ -78,7 +78,7 @@ def test_labels_of_variables_that_take_any_row() -> None:
     assert_labels("X | Y", "..", "X", "X", defined="")
 
 
-# --- shape ----------------------------------------------------------------------------------------------------------
+# --- shape ---
 
 
 def compiled(pattern: str) -> a.Automaton:
@@ -123,7 +123,9 @@ def test_every_cycle_takes_a_row(chunk: int) -> None:
         assert not cycle_without_a_row(compiled(random_text(seed))), random_text(seed)
 
 
-@pytest.mark.parametrize("pattern", ["((A*)*)*", "((A?)+)+", "(() | A*)*", "((A | ())* B?)*", "(^ A* $)*", "((A*?)+?)*?"])
+@pytest.mark.parametrize(
+    "pattern", ["((A*)*)*", "((A?)+)+", "(() | A*)*", "((A | ())* B?)*", "(^ A* $)*", "((A*?)+?)*?"]
+)
 def test_nested_empty_loops_take_a_row_too(pattern: str) -> None:
     assert not cycle_without_a_row(compiled(pattern))
 
@@ -147,7 +149,7 @@ def test_all_states_can_be_reached() -> None:
         assert len(seen) == len(machine)
 
 
-# --- sizes ----------------------------------------------------------------------------------------------------------
+# --- sizes ---
 
 
 def test_the_limit_on_states_is_exact_about_what_is_needed() -> None:
@@ -164,7 +166,7 @@ def test_permute_of_ten_variables_is_made_of_subsets() -> None:
     assert len(compiled(f"PERMUTE({names})")) < 2 * 10 * 2**10
 
 
-# --- PERMUTE -----------------------------------------------------------------------------------------------------------
+# --- PERMUTE ---
 
 
 @pytest.mark.parametrize("items", [("A", "B"), ("A", "B", "C"), ("A", "B C", "D"), ("A{2}", "B", "C"), ("A", "X", "Y")])

@@ -29,7 +29,7 @@ def text_of(planned: Program) -> str:
     return "\n".join(text for _, text in planned.markers)
 
 
-# --- no text of the query ---------------------------------------------------------------------------------------------
+# --- no text of the query ---
 
 HOSTILE = ["zzz_name", "*/ zzz", '"""zzz', "zzz\n    import os", "\\N{DIGIT ZERO}zzz", "zzz\u202e", "__zzz__", "{zzz}"]
 
@@ -72,7 +72,7 @@ def words(text: str) -> set[str]:
     return set(re.findall(r"[A-Za-z_]\w*", text))
 
 
-# --- shapes ---------------------------------------------------------------------------------------------------------------
+# --- shapes ---
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,9 @@ def test_other_shapes_are_other_kernels(one: str, other: str) -> None:
     assert program(one).markers != program(other).markers
 
 
-@pytest.mark.parametrize("defines", ["B AS v > 1", "B AS v > PREV(v)", "A AS v < NEXT(v, 2) AND s = PREV(s), B AS w > 1"])
+@pytest.mark.parametrize(
+    "defines", ["B AS v > 1", "B AS v > PREV(v)", "A AS v < NEXT(v, 2) AND s = PREV(s), B AS w > 1"]
+)
 def test_row_only_conditions_need_no_generated_text(defines: str) -> None:
     planned = program(defines)
     assert planned.markers == ()

@@ -25,7 +25,11 @@ COLUMNS: dict[str, tuple[pa.DataType, str, list[object]]] = {
     "text": (pa.string(), "VARCHAR", ["", "a", "B", "b", "ä", "z", "aa", "😀"]),
     "bytes": (pa.binary(), "BLOB", [b"", b"\x00", b"\xff", b"a"]),
     "narrow": (pa.decimal128(10, 2), "DECIMAL(10,2)", [Decimal("0.00"), Decimal("-1.25"), Decimal("99999999.99")]),
-    "wide": (pa.decimal128(38, 4), "DECIMAL(38,4)", [Decimal(10**33), Decimal(-(10**33)), Decimal("0.0001"), Decimal(0)]),
+    "wide": (
+        pa.decimal128(38, 4),
+        "DECIMAL(38,4)",
+        [Decimal(10**33), Decimal(-(10**33)), Decimal("0.0001"), Decimal(0)],
+    ),
     "flag": (pa.bool_(), "BOOLEAN", [True, False]),
     "day": (pa.date32(), "DATE", [date(2024, 2, 29), date(1, 1, 1), date(9999, 12, 31)]),
     "time": (pa.timestamp("us"), "TIMESTAMP", [datetime(2024, 1, 1) + timedelta(seconds=i) for i in (-1, 0, 5)]),
@@ -131,7 +135,7 @@ def test_the_sort_does_not_depend_on_the_order_of_arrival() -> None:
         assert partitions(arrange(shuffled, plan).to_pylist(), plan) == first
 
 
-# --- in Spark's worker ------------------------------------------------------------------------------------------------
+# --- in Spark's worker ---
 
 
 def sorted_by_worker(rows: pa.Table, plan: Layout, memory_bytes: int) -> pa.Table:

@@ -67,7 +67,7 @@ def spans(rows: list[Row]) -> list[tuple[object, object]]:
     return [(row["first"], row["last"]) for row in rows]
 
 
-# --- pieces -----------------------------------------------------------------------------------------------------
+# --- pieces ---
 
 CLAUSES = {
     "row-only with unmatched rows": """MATCH_RECOGNIZE (PARTITION BY k ORDER BY t MEASURES MATCH_NUMBER() AS n,
@@ -129,7 +129,7 @@ def test_a_session_that_never_got_a_row_can_be_saved() -> None:
     assert spans(given.final([*restored.feed(given.rows), *restored.finish()])) == [(1, 1)]
 
 
-# --- decided, and not before --------------------------------------------------------------------------------------
+# --- decided, and not before ---
 
 
 @pytest.mark.parametrize(
@@ -149,7 +149,9 @@ def test_a_session_that_never_got_a_row_can_be_saved() -> None:
         pytest.param("A (B C)?", "abcab", {3: [(1, 3)], "end": [(4, 4)]}, id="an optional tail"),
     ],
 )
-def test_matches_come_when_decided(pattern: str, letters: str, given_after: dict[object, list[tuple[int, int]]]) -> None:
+def test_matches_come_when_decided(
+    pattern: str, letters: str, given_after: dict[object, list[tuple[int, int]]]
+) -> None:
     given = by_letter(pattern, letters)
     moments = [0, *range(1, len(letters) + 1), "end"]
     pieces = given.row_by_row(Session(given.program, compiled=False))
@@ -167,7 +169,9 @@ def test_next_in_a_measure_waits_for_the_row_it_reads() -> None:
 
 def test_within_decides_a_trailing_loop() -> None:
     table = pa.table({"t": [1, 2, 3, 9]})
-    given = Input("MATCH_RECOGNIZE (ORDER BY t MEASURES FIRST(t) AS first, LAST(t) AS last PATTERN (A+) WITHIN 4)", table)
+    given = Input(
+        "MATCH_RECOGNIZE (ORDER BY t MEASURES FIRST(t) AS first, LAST(t) AS last PATTERN (A+) WITHIN 4)", table
+    )
     pieces = [spans(piece) for piece in given.row_by_row(Session(given.program, compiled=False))]
     assert pieces == [[], [], [], [], [(1, 3)], [(9, 9)]]
 
@@ -207,7 +211,7 @@ def test_a_match_number_in_a_condition_goes_on_across_pieces() -> None:
     assert [tuple(row.values()) for piece in pieces for row in piece] == [(1, 1), (2, 2), (3, 1), (4, 2)]
 
 
-# --- what is kept -------------------------------------------------------------------------------------------------
+# --- what is kept ---
 
 
 def kept_rows(given: Input, after: int) -> int:
@@ -257,7 +261,7 @@ def test_a_saved_session_holds_only_the_kept_rows() -> None:
     assert len(session.dump()) < 2_000
 
 
-# --- saved bytes ----------------------------------------------------------------------------------------------------
+# --- saved bytes ---
 
 
 @pytest.fixture(scope="module")
@@ -273,14 +277,14 @@ def test_every_flipped_byte_is_noticed(saved: tuple[Input, bytes]) -> None:
     for position in range(len(good)):
         for mask in (0x01, 0x80, 0xFF):
             bad = good[:position] + bytes([good[position] ^ mask]) + good[position + 1 :]
-            with pytest.raises(MotifError, match="damaged|not a saved session"):
+            with pytest.raises(MotifError, match=r"damaged|not a saved session"):
                 Session.load(given.program, bad)
 
 
 def test_every_cut_is_noticed(saved: tuple[Input, bytes]) -> None:
     given, good = saved
     for size in range(len(good)):
-        with pytest.raises(MotifError, match="damaged|not a saved session"):
+        with pytest.raises(MotifError, match=r"damaged|not a saved session"):
             Session.load(given.program, good[:size])
     with pytest.raises(MotifError, match="damaged"):
         Session.load(given.program, good + b"\0")

@@ -63,16 +63,34 @@ def crossing(program: Program) -> list[Expr]:
     return list(dict.fromkeys(wanted))
 
 
+class Arrangement:
+    """Rows with what they are sorted by; gives them out in order, in shards of whole partitions."""
+
+    def __init__(self, rows: pa.Table, plan: Layout) -> None:
+        self.rows = rows
+        self.plan = plan
+        self.group = _groups([flat(rows.column(key)) for key in plan.keys], rows.num_rows)
+        self.order = [key for item in plan.order for key in _sort_keys(flat(rows.column(item.column)), item)]
+
+    def shard(self, number: int, shards: int) -> pa.Table:
+        """The rows of every `shards`-th partition in order, with only the columns the program reads."""
+        kept = self.rows.select(range(self.plan.width))
+        if shards == 1:
+            members = np.arange(self.rows.num_rows)
+            group, order = self.group, self.order
+        else:
+            members = np.flatnonzero(self.group % shards == number)
+            group, order = self.group[members], [key[members] for key in self.order]
+        if len(members) < 2:
+            return kept.take(pa.array(members))
+        local = _sequence(group, order)
+        sequence = _break_ties(self.rows, self.plan, members[local], [key[local] for key in (group, *order)])
+        return kept.take(pa.array(sequence))
+
+
 def arrange(rows: pa.Table, plan: Layout) -> pa.Table:
-    """The rows in order, with only the columns the program reads."""
-    kept = rows.select(range(plan.width))
-    if rows.num_rows < 2:
-        return kept
-    group = _groups([flat(rows.column(key)) for key in plan.keys], rows.num_rows)
-    order = [key for item in plan.order for key in _sort_keys(flat(rows.column(item.column)), item)]
-    sequence = _sequence(group, order)
-    sequence = _break_ties(rows, plan, sequence, [group, *order])
-    return kept.take(pa.array(sequence))
+    """All rows in order."""
+    return Arrangement(rows, plan).shard(0, 1)
 
 
 def _groups(keys: list[pa.Array], count: int) -> Array:
@@ -146,11 +164,10 @@ def _packed(group: Array, values: Array) -> Array | None:
 
 
 def _break_ties(rows: pa.Table, plan: Layout, sequence: Array, keys: list[Array]) -> Array:
-    """Order runs of rows that are equal so far by the columns the query reads."""
+    """Order runs of rows that are equal in `keys` (sorted as `sequence`) by the columns the query reads."""
     equal = np.ones(len(sequence) - 1, bool)
     for key in keys:
-        sorted_key = key[sequence]
-        equal &= sorted_key[1:] == sorted_key[:-1]
+        equal &= key[1:] == key[:-1]
     if not plan.ties or not equal.any():
         return sequence
     tied = np.flatnonzero(np.concatenate(([False], equal)) | np.concatenate((equal, [False])))

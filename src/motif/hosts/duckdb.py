@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,8 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
+from motif.engine.order import crossing, layout
+from motif.engine.parallel import match_rows
 from motif.engine.session import Session
 from motif.errors import (
     MotifError,
@@ -35,6 +37,10 @@ from motif.plan.program import Program
 from motif.plan.source import HostRefusal
 
 BATCH_ROWS = 1 << 18
+MEMORY_BYTES = 1 << 30
+"""Rows of a clause up to this size are sorted in memory."""
+Progress = Callable[[int], None]
+"""Called with the number of rows taken in since the last call."""
 _LEAVES = "__motif_leaves"
 _KINDS = {
     "boolean": Kind.BOOLEAN,
@@ -218,13 +224,16 @@ class DuckSource:
 
 def input_sql(program: Program, source: DuckSource) -> str:
     """What DuckDB does before the matching: needed columns, in the matching order."""
-    items = [f"{row_sql(expr)} AS c{i}" for i, expr in enumerate(program.columns)] or ["1 AS c0"]
     order = [f"{row_sql(program.columns[key])} ASC NULLS LAST" for key in program.keys]
     for item in program.order:
         direction = "DESC" if item.descending else "ASC"
         order.append(f"{row_sql(item.expr)} {direction} NULLS {'FIRST' if item.nulls_first else 'LAST'}")
     order += [f"{quoted(name)} ASC NULLS LAST" for name in program.ties]
-    return source.select(", ".join(items), f"ORDER BY {', '.join(order)}" if order else "")
+    return source.select(_columns(program.columns), f"ORDER BY {', '.join(order)}" if order else "")
+
+
+def _columns(exprs: Sequence[Expr]) -> str:
+    return ", ".join(f"{row_sql(expr)} AS c{i}" for i, expr in enumerate(exprs)) or "1 AS c0"
 
 
 def output_sql(program: Program, leaves: str = _LEAVES) -> str:
@@ -234,14 +243,39 @@ def output_sql(program: Program, leaves: str = _LEAVES) -> str:
 
 
 def run_program(
-    program: Program, source: DuckSource, *, compiled: bool | None = None, progress: Any = None
+    program: Program, source: DuckSource, *, compiled: bool | None = None, progress: Progress | None = None
 ) -> pa.Table:
-    """Matches of one planned clause."""
-    session = Session(program, compiled=compiled)
+    """Matches of one planned clause: sorted here if the rows fit into memory, else by DuckDB."""
     with _user_errors(program.query.source):
-        reader = source.database.rows(input_sql(program, source)).to_arrow_reader(BATCH_ROWS)
-        parts = list(_drive(session, reader, progress))
+        parts = _in_memory(program, source, compiled, progress)
+        if parts is None:
+            parts = _streamed(program, source, compiled, progress)
     return final_columns(program, source, pa.concat_tables(parts))
+
+
+def _in_memory(
+    program: Program, source: DuckSource, compiled: bool | None, progress: Progress | None
+) -> list[pa.Table] | None:
+    """Numbers sort faster here, on all cores, than rows do in a query; None where they are too many."""
+    exprs = crossing(program)
+    plan = layout(program, source.types_of(exprs))
+    reader = source.database.rows(source.select(_columns(exprs))).to_arrow_reader(BATCH_ROWS)
+    held, size = [reader.schema.empty_table()], 0
+    for batch in _batches(reader):
+        held.append(pa.Table.from_batches([batch]))
+        size += batch.nbytes
+        if size > MEMORY_BYTES:
+            return None
+    rows = pa.concat_tables(held).combine_chunks()
+    if progress is not None:
+        progress(rows.num_rows)
+    return match_rows(program, rows, plan, compiled=compiled)
+
+
+def _streamed(program: Program, source: DuckSource, compiled: bool | None, progress: Progress | None) -> list[pa.Table]:
+    session = Session(program, compiled=compiled)
+    reader = source.database.rows(input_sql(program, source)).to_arrow_reader(BATCH_ROWS)
+    return list(_drive(session, reader, progress))
 
 
 def final_columns(program: Program, source: DuckSource, leaves: pa.Table) -> pa.Table:
@@ -252,7 +286,7 @@ def final_columns(program: Program, source: DuckSource, leaves: pa.Table) -> pa.
     return pa.Table.from_arrays(columns, names=[name for name, _ in program.outputs.columns])
 
 
-def _drive(session: Session, reader: pa.RecordBatchReader, progress: Any) -> Iterator[pa.Table]:
+def _drive(session: Session, reader: pa.RecordBatchReader, progress: Progress | None) -> Iterator[pa.Table]:
     yield from session.feed(reader.schema.empty_table())
     for batch in _batches(reader):
         yield from session.feed(batch)
@@ -346,7 +380,7 @@ def _input_span(refused: _Refused, clause: Clause) -> Span:
 
 
 def run_statement(
-    statement: Statement, tables: Mapping[str, Any], *, compiled: bool | None = None, progress: Any = None
+    statement: Statement, tables: Mapping[str, Any], *, compiled: bool | None = None, progress: Progress | None = None
 ) -> pa.Table:
     """The answer to a whole statement."""
     database = Database(tables)

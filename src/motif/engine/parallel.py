@@ -1,0 +1,48 @@
+"""Rows in memory -> matches on all cores: partitions are dealt out to threads, each with its own session.
+
+The loops release the GIL, and no partition is ever split, so threads share nothing but the rows.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import pyarrow as pa
+
+from motif.engine.matcher import COMPILE_FROM_ROWS
+from motif.engine.order import Arrangement, Layout
+from motif.engine.session import RUN_ROWS, Session
+from motif.kernels.build import search_loop
+from motif.plan.program import Program
+
+SHARD_ROWS = 100_000
+"""Fewer rows than this are not worth a thread."""
+SHARDS_PER_CORE = 3
+"""Several, so that a core that drew a large partition does not finish last by far."""
+
+
+def match_rows(program: Program, rows: pa.Table, plan: Layout, *, compiled: bool | None) -> list[pa.Table]:
+    """Leaves of all matches in rows that are in no order."""
+    if compiled is None:
+        compiled = rows.num_rows >= COMPILE_FROM_ROWS
+    search_loop(program.markers, compiled=compiled)  # made once, before threads ask for it
+    arrangement = Arrangement(rows, plan)
+    cores = os.cpu_count() or 1
+    shards = min(cores * SHARDS_PER_CORE, max(rows.num_rows // SHARD_ROWS, 1)) if plan.keys else 1
+
+    def work(number: int) -> list[pa.Table]:
+        return list(_matches(Session(program, compiled=compiled), arrangement.shard(number, shards)))
+
+    if shards == 1:
+        return work(0)
+    with ThreadPoolExecutor(min(cores, shards), thread_name_prefix="motif-match") as pool:
+        return [leaves for part in pool.map(work, range(shards)) for leaves in part]
+
+
+def _matches(session: Session, rows: pa.Table) -> Iterator[pa.Table]:
+    yield from session.feed(rows.slice(0, 0))
+    for start in range(0, rows.num_rows, RUN_ROWS):
+        yield from session.feed(rows.slice(start, RUN_ROWS))
+    yield from session.finish()
