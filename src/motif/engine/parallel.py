@@ -14,7 +14,6 @@ import pyarrow as pa
 from motif.engine.matcher import COMPILE_FROM_ROWS
 from motif.engine.order import Arrangement, Layout
 from motif.engine.session import RUN_ROWS, Session
-from motif.kernels.build import search_loop
 from motif.plan.program import Program
 
 SHARD_ROWS = 100_000
@@ -27,7 +26,6 @@ def match_rows(program: Program, rows: pa.Table, plan: Layout, *, compiled: bool
     """Leaves of all matches in rows that are in no order."""
     if compiled is None:
         compiled = rows.num_rows >= COMPILE_FROM_ROWS
-    search_loop(program.markers, compiled=compiled)  # made once, before threads ask for it
     arrangement = Arrangement(rows, plan)
     cores = os.cpu_count() or 1
     shards = min(cores * SHARDS_PER_CORE, max(rows.num_rows // SHARD_ROWS, 1)) if plan.keys else 1

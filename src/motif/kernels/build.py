@@ -13,6 +13,7 @@ import inspect
 import os
 import sys
 import tempfile
+import threading
 from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
@@ -24,6 +25,7 @@ Loop = Callable[..., Any]
 Markers = tuple[tuple[str, str], ...]
 """Statements for the markers of `search`, by marker; empty for row-only patterns."""
 
+_LOADING = threading.Lock()
 _HELPERS = (arith.add, arith.mul, arith.rem, arith.frem, arith.below, arith.alike)
 _COMPILED_GROW = """@kernel
 def grow(stack):
@@ -116,7 +118,11 @@ def _load(body: str) -> Any:
         )
     )
     digest = hashlib.sha256((header + body).encode()).hexdigest()[:24]
-    name = f"motif_kernel_{digest}"
+    with _LOADING:  # two threads may ask for the same kernel
+        return _import(f"motif_kernel_{digest}", header, body)
+
+
+def _import(name: str, header: str, body: str) -> Any:
     if name in sys.modules:
         return sys.modules[name]
     path = _write(name, header.format(cached=True) + body)
