@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import hashlib
 import importlib.metadata
 import json
 import os
@@ -135,6 +136,12 @@ def machine() -> Row:
     }
 
 
+def engine() -> str:
+    """What was measured, whether committed or not: a hash of Motif's own source."""
+    files = sorted((HERE.parent / "src" / "motif").rglob("*.py"))
+    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:12]
+
+
 def store(rows: list[Row], facts: Row) -> Path:
     """One line per measurement."""
     folder = HERE / "results" / facts["date"][:10]
@@ -158,6 +165,7 @@ def main() -> int:
     DATA.mkdir(exist_ok=True)
     rows: list[Row] = []
     failures: list[str] = []
+    before = engine()
     for workload in load().values():
         if arguments.only not in workload.name:
             continue
@@ -169,7 +177,9 @@ def main() -> int:
                 failures.append(f"{workload.name}: {failure}")
                 print(f"  FAILED {failure}", file=sys.stderr, flush=True)
     if rows:
-        facts = machine() | {"quick": int(arguments.quick), "load": round(os.getloadavg()[2], 1)}
+        after = engine()
+        facts = machine() | {"engine": before if before == after else f"{before} CHANGED DURING THE RUN to {after}"}
+        facts |= {"quick": int(arguments.quick), "load": round(os.getloadavg()[2], 1)}
         print_tables(summarize(rows))
         print(f"kept in {store(rows, facts).relative_to(HERE.parent)}")
         if not arguments.only and not failures:

@@ -1,4 +1,4 @@
-"""What the documentation shows is run: README, tutorial, and every example of the reference.
+"""What the documentation shows is run: README, tutorial, hosts, every example of the reference, every refusal.
 
 Fences: ```python blocks of a page run in order in one namespace and an empty folder. `python spark` gets a Spark
 session as `spark`. `python error` must raise, with exactly the text of the next ```text block. ```console lines that
@@ -9,6 +9,7 @@ begin with `$ ` run, with query.sql holding the page's `query`. To write the mes
 from __future__ import annotations
 
 import contextlib
+import datetime as dt
 import itertools
 import os
 import re
@@ -24,7 +25,8 @@ import pyarrow as pa
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = ["README.md", "docs/tutorial.md", "docs/cli.md"]
+PAGES = ["README.md", "docs/tutorial.md", "docs/python.md", "docs/cli.md", "docs/hosts.md"]
+SPARK_PAGES = ["README.md", "docs/hosts.md"]
 REFERENCE = ROOT / "docs" / "match-recognize.md"
 FENCE = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
@@ -94,13 +96,17 @@ def test_a_page_does_what_it_says(page: str, tmp_path: Path, monkeypatch: pytest
 
 
 @pytest.mark.spark
-def test_the_readme_on_spark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pyspark_sql = pytest.importorskip("pyspark.sql")
+@pytest.mark.parametrize("page", SPARK_PAGES)
+def test_a_page_on_spark(page: str, spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
-    builder = pyspark_sql.SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
-    builder = builder.config("spark.sql.shuffle.partitions", "2").config("spark.driver.host", "127.0.0.1")
-    run_page("README.md", spark=builder.config("spark.sql.warehouse.dir", str(tmp_path)).getOrCreate())
+    run_page(page, spark=spark)
+    spark.catalog.dropTempView("trades")
+
+
+def test_every_spark_block_is_on_a_page_that_is_run() -> None:
+    for page in ROOT.glob("docs/**/*.md"):
+        if "```python spark" in page.read_text(encoding="utf-8"):
+            assert str(page.relative_to(ROOT)) in SPARK_PAGES
 
 
 def test_every_link_between_pages_leads_somewhere() -> None:
@@ -153,6 +159,79 @@ def test_the_reference_is_right(query: str, expected: str) -> None:
     header, rows = table(expected)
     assert result.column_names == header
     assert sorted(map(repr, (tuple(row.values()) for row in result.to_pylist()))) == sorted(map(repr, rows))
+
+
+# Tables of code: what is refused with which message and what works instead, and who decides a condition.
+
+READINGS = pa.table(
+    {
+        "id": ["x", "x"],
+        "t": [dt.datetime(2026, 1, 1), dt.datetime(2026, 1, 2)],
+        "day": [dt.date(2026, 1, 1), dt.date(2026, 1, 2)],
+        "due": [dt.date(2026, 1, 1), dt.date(2026, 1, 2)],
+        "paid": [dt.date(2026, 1, 3), dt.date(2026, 1, 9)],
+        "name": ["ann", "anna"],
+        "price": [1.0, 2.0],
+        "tags": [["a"], ["b"]],
+        "wide": pa.array([1, 2], pa.decimal128(38, 2)),
+    }
+)
+MEASURED = "SELECT * FROM readings MATCH_RECOGNIZE (PARTITION BY id ORDER BY t MEASURES "
+STATEMENTS = {
+    "condition of `B`": MEASURED + "A.t AS at_t PATTERN (A B) DEFINE B AS {})",
+    "measure": MEASURED + "{} AS it PATTERN (A B))",
+    "pattern": MEASURED + "A.t AS at_t {})",
+    "statement": "{}",
+}
+
+
+def code_lines(page: str) -> list[tuple[str, list[str]]]:
+    """Lines of the tables whose first column is code, as the column's name and the cells."""
+    found, kind = [], ""
+    for line in (ROOT / page).read_text(encoding="utf-8").splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if not line.startswith("|"):
+            kind = ""
+        elif cells[0] in STATEMENTS:
+            kind = cells[0]
+        elif kind and not set(cells[0]) <= set("-"):
+            found.append((kind, cells))
+    return found
+
+
+def code_of(cell: str) -> list[str]:
+    return re.findall("`([^`]+)`", cell)
+
+
+REFUSED = code_lines("docs/refusals.md")
+DECIDED = code_lines("docs/match-recognize.md")
+
+
+@pytest.mark.parametrize(("kind", "cells"), REFUSED, ids=[cells[0] for _, cells in REFUSED])
+def test_what_is_refused_has_its_message_and_a_way_round(kind: str, cells: list[str]) -> None:
+    import motif
+
+    refused, message, way_round = cells
+    with pytest.raises(motif.UnsupportedQuery) as caught:
+        motif.sql(STATEMENTS[kind].format(code_of(refused)[0]), tables={"readings": READINGS})
+    assert caught.value.message == message
+    for code in code_of(way_round):
+        if not code.replace("_", "").isupper():  # a single keyword is only named
+            motif.sql(STATEMENTS[kind].format(code), tables={"readings": READINGS})
+
+
+@pytest.mark.parametrize(("kind", "cells"), DECIDED, ids=[cells[0] for _, cells in DECIDED])
+def test_who_decides_a_condition(kind: str, cells: list[str]) -> None:
+    import motif
+
+    plan = motif.explain(STATEMENTS[kind].format(code_of(cells[0])[0]), tables={"readings": READINGS})
+    (variable,) = (variable for variable in plan.clauses[0].variables if variable.name == "B")
+    assert [part.decided_by for part in variable.parts] == [cells[1]]
+
+
+def test_the_tables_of_code_are_found() -> None:
+    assert len(REFUSED) > 20
+    assert len(DECIDED) > 5
 
 
 def update() -> None:

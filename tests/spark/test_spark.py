@@ -71,18 +71,6 @@ def test_nothing_runs_before_it_is_asked_for(spark: SparkSession, view: DataFram
     assert jobs_of(spark, lambda: motif.match(view, UP).collect()) >= 1
 
 
-def test_the_answer_is_of_the_rows_there_are_when_it_is_asked_for(spark: SparkSession, tmp_path: Path) -> None:
-    folder = str(tmp_path / "rows")
-    frame = spark.createDataFrame(pa.table({"t": [1, 2], "v": [1, 2]}))
-    frame.write.parquet(folder)
-    spark.read.parquet(folder).createOrReplaceTempView("growing")
-    query = "SELECT * FROM growing MATCH_RECOGNIZE (ORDER BY t MEASURES SUM(v) AS s PATTERN (A+))"
-    assert rows(motif.sql(query, spark=spark)) == [(3,)]
-    frame.write.mode("append").parquet(folder)
-    spark.catalog.refreshByPath(folder)
-    assert rows(motif.sql(query, spark=spark)) == [(6,)]
-
-
 def test_only_needed_columns_are_read_and_cross(
     spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

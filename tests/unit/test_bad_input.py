@@ -559,8 +559,8 @@ def test_reserved_words_are_columns_like_others() -> None:
     table = pa.table(
         {"order": [1, 2], "select": [3, 4], "pattern": [5, 6], "define": [7, 8], "match_recognize": [9, 0]}
     )
-    clause = """MATCH_RECOGNIZE (ORDER BY "order" MEASURES "select" AS "from", pattern AS measures, "define" AS "within",
-        LAST(match_recognize) AS "subset" PATTERN (A) DEFINE A AS "order" > 1 AND pattern > 5)"""
+    clause = """MATCH_RECOGNIZE (ORDER BY "order" MEASURES "select" AS "from", pattern AS measures,
+        "define" AS "within", LAST(match_recognize) AS "subset" PATTERN (A) DEFINE A AS "order" > 1 AND pattern > 5)"""
     assert motif.match(table, clause).to_pylist() == [{"from": 4, "measures": 6, "within": 8, "subset": 0}]
 
 

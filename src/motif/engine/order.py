@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from motif.engine.arrays import Array, Lanes, flat, null_flags, plain_type, to_lanes
-from motif.ir.expr import Column, Expr
+from motif.ir.expr import Column, Expr, Literal
 from motif.ir.types import Kind, Type
 from motif.plan.program import Program
 from motif.plan.scalar import Lane, lane
@@ -36,7 +36,7 @@ class Layout:
 
     exprs: tuple[Expr, ...]
     width: int
-    """How many of them the program reads."""
+    """How many of them the program reads; at least one, or nothing would say how many rows there are."""
     keys: tuple[int, ...]
     order: tuple[SortColumn, ...]
     ties: tuple[SortColumn, ...]
@@ -54,13 +54,13 @@ def layout(program: Program, types: Sequence[Type]) -> Layout:
         for name in program.ties
         if types[exprs.index(Column(name))].kind is not Kind.OTHER
     )
-    return Layout(tuple(exprs), len(program.columns), program.keys, order, ties)
+    return Layout(tuple(exprs), max(len(program.columns), 1), program.keys, order, ties)
 
 
 def crossing(program: Program) -> list[Expr]:
     """Row expressions that cross when rows are sorted on this side."""
     wanted = [*program.columns, *(item.expr for item in program.order), *(Column(name) for name in program.ties)]
-    return list(dict.fromkeys(wanted))
+    return list(dict.fromkeys(wanted)) or [Literal(1)]
 
 
 class Arrangement:

@@ -160,9 +160,11 @@ class _Writer:
         if self.unmatched:
             missed = self._uncovered(int(matches.start[-1]), matches.start, matches.end)
             parts.append((missed, np.full(len(missed), -1), np.full(len(missed), -1)))
+        if not any(len(part[0]) for part in parts[1:]):
+            return OutputRows(*parts[0])
         row, match, entry = (np.concatenate(column) for column in zip(*parts, strict=True))
-        first = np.where(match < 0, row, matches.start[match])
-        order = np.lexsort((row, match, first))
+        # Each part is in order already, so a stable sort by where a match starts merges them.
+        order = np.argsort(np.where(match < 0, row, matches.start[match]), kind="stable")
         return OutputRows(row[order], match[order], entry[order])
 
     def _uncovered(self, until: int, starts: Array, ends: Array) -> Array:

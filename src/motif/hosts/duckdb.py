@@ -139,6 +139,7 @@ class Database:
                 self.connection.register(name, to_arrow(data))
         for setting in (
             "SET errors_as_json = true",
+            "SET enable_progress_bar = false",
             "SET python_enable_replacements = false",
             f"SET allowed_paths = [{', '.join(_literal(path) for path in allowed)}]",
             "SET enable_external_access = false",
