@@ -71,29 +71,13 @@ def test_statement_in_process(case: Case) -> None:
     check(case, lambda: taken(motif.sql(f"SELECT * FROM data {case.clause}", tables={"data": table})))
 
 
-NO_COLUMN_READ = {
-    "definitions: MATCH_NUMBER in DEFINE counts empty matches",
-    "definitions: NEXT(CLASSIFIER()) in DEFINE is NULL",
-    "definitions: CLASSIFIER of a variable and of a subset",
-    "empty_matches: the empty pattern matches at each row",
-    "incremental: an empty preferred match is reported alone",
-    "incremental: an empty match before the preferred one is not reported",
-    "incremental: an end anchor leaves only the whole",
-    "permute: three items, none decided by conditions",
-    "quantifiers: optional, greedy and reluctant",
-}
-"""Cases that need no value of any row, only that there are rows."""
-
-
 SPARK_DIFFERS = {"types: dates subtract to days": "cannot compare or combine interval with integer"}
 """Where Spark's own SQL differs, and what Motif then says: there the difference of dates is an interval."""
 
 
 @every_case
 @pytest.mark.spark
-def test_match_on_spark(case: Case, spark: SparkSession, request: pytest.FixtureRequest) -> None:
-    if str(case) in NO_COLUMN_READ:
-        request.applymarker(pytest.mark.xfail(reason="order.arrange loses the rows where no column is read"))
+def test_match_on_spark(case: Case, spark: SparkSession) -> None:
     if str(case) in SPARK_DIFFERS:
         case = replace(case, error=ExpectedError("QueryBindError", SPARK_DIFFERS[str(case)]))
     check(case, lambda: on_spark(case, spark))

@@ -1,7 +1,7 @@
 """Every limit, its default and its name, in one place.
 
 A limit that is reached raises `LimitExceeded` with this name; nothing is ever cut short silently.
-The operator may raise them (`motif.limits.LIMITS = replace(LIMITS, ...)` or `limits=`), a query can not.
+The operator may change them (`motif.limits.LIMITS = replace(LIMITS, ...)`), a query can not.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Limits:
     match_steps: int = 50_000_000
     """Steps of one search from one row before a match-dependent pattern is given up."""
     memo_bytes: int = 512_000_000
-    """Memory for dead ends remembered in one partition of a row-only pattern."""
+    """Memory for remembered dead ends; a run that would need more remembers none and relies on match_steps."""
 
 
 LIMITS = Limits()

@@ -195,7 +195,7 @@ def test_ties_come_out_the_same_whatever_the_order_of_arrival(spark: SparkSessio
         assert rows(motif.match(spark.createDataFrame(given), clause)) == [(["a", "b", "c", "a", "b"],)]
 
 
-@pytest.mark.xfail(reason="order.arrange loses the rows where the program reads no column (Layout.width is 0)")
+@pytest.mark.xfail(reason="order.crossing is empty: no column crosses, so neither do the rows")
 def test_a_query_that_reads_no_column(spark: SparkSession) -> None:
     clause = "MATCH_RECOGNIZE (MEASURES MATCH_NUMBER() AS n, COUNT(*) AS c PATTERN (A A))"
     assert rows(motif.match(spark.createDataFrame(trades(5)), clause)) == [(1, 2), (2, 2)]

@@ -17,7 +17,6 @@ from motif.errors import LimitExceeded, MotifError, QueryDataError
 from motif.ir.query import MatchMode, SkipTo
 from motif.kernels import search
 from motif.kernels.build import reach_loop, search_loop
-from motif.limits import LIMITS
 from motif.plan import automaton as a
 from motif.plan.program import Program
 from motif.plan.scalar import Const, Fold, LabelAt, Lane, Read, as_int, lane, scalars
@@ -186,7 +185,7 @@ class Run:
             program.within is not None,
             _SKIPS[program.query.skip.to],
             program.query.match_mode is MatchMode.INCREMENTAL,
-            LIMITS.match_steps,
+            program.limits.match_steps,
             self.resume.dropped,
             LONG_SEARCH,
         ]
@@ -209,7 +208,7 @@ class Run:
         slots = self.program.memory.slots
         used = max(slots, default=-1) + 1
         width = 1 + 8 * self.program.environment.signature
-        if used * width * (self.rows.count + len(self.rows.bounds)) > LIMITS.memo_bytes:
+        if used * width * (self.rows.count + len(self.rows.bounds)) > self.program.limits.memo_bytes:
             return (-1,) * len(slots), 0
         return slots, used
 
@@ -308,10 +307,10 @@ class Run:
         query = self.program.query
         if status == search.TOO_MANY_STEPS:
             return LimitExceeded(
-                f"the search from one row took more than {LIMITS.match_steps} steps (limit match_steps)",
+                f"the search from one row took more than {self.program.limits.match_steps} steps (limit match_steps)",
                 source=query.source,
                 span=query.pattern.span,
-                hint="its conditions depend on the match, so dead ends cannot be remembered; "
+                hint="the pattern can be matched in very many ways that its conditions tell apart; "
                 "use fewer nested repetitions, add WITHIN, or compare with PREV instead of other variables",
             )
         problem = (

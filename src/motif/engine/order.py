@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from motif.engine.arrays import Array, Lanes, flat, null_flags, plain_type, to_lanes
-from motif.ir.expr import Column, Expr, Literal
-from motif.ir.types import Kind, Type
+from motif.ir.expr import Expr
+from motif.ir.types import Type
 from motif.plan.program import Program
 from motif.plan.scalar import Lane, lane
 
@@ -36,7 +36,7 @@ class Layout:
 
     exprs: tuple[Expr, ...]
     width: int
-    """How many of them the program reads; at least one, or nothing would say how many rows there are."""
+    """How many of them the program reads."""
     keys: tuple[int, ...]
     order: tuple[SortColumn, ...]
     ties: tuple[SortColumn, ...]
@@ -49,18 +49,18 @@ def layout(program: Program, types: Sequence[Type]) -> Layout:
         SortColumn(exprs.index(item.expr), types[exprs.index(item.expr)], item.descending, item.nulls_first)
         for item in program.order
     )
-    ties = tuple(
-        SortColumn(exprs.index(Column(name)), types[exprs.index(Column(name))])
-        for name in program.ties
-        if types[exprs.index(Column(name))].kind is not Kind.OTHER
-    )
+    ties = tuple(SortColumn(exprs.index(expr), types[exprs.index(expr)]) for expr in _breakers(program))
     return Layout(tuple(exprs), max(len(program.columns), 1), program.keys, order, ties)
 
 
 def crossing(program: Program) -> list[Expr]:
     """Row expressions that cross when rows are sorted on this side."""
-    wanted = [*program.columns, *(item.expr for item in program.order), *(Column(name) for name in program.ties)]
-    return list(dict.fromkeys(wanted)) or [Literal(1)]
+    return list(dict.fromkeys([*program.columns, *(item.expr for item in program.order), *_breakers(program)]))
+
+
+def _breakers(program: Program) -> tuple[Expr, ...]:
+    """Rows that the host has numbered never tie."""
+    return () if program.windowed else program.ties
 
 
 class Arrangement:

@@ -10,7 +10,6 @@ from motif.explanation.graph import Graph, graph_of, state_lines
 from motif.ir.expr import Column, Expr, Interval, walk
 from motif.ir.query import RowQuery, SkipTo
 from motif.ir.render import Dialect, render_expr, render_pattern, render_query
-from motif.limits import LIMITS
 from motif.plan.automaton import compile_pattern
 from motif.plan.program import Program
 
@@ -137,8 +136,7 @@ def _within(bound: Interval | float) -> str:
 def _ties(program: Program) -> str:
     """Which columns break ties; keys and ORDER BY columns are equal among tied rows, so they are not named."""
     query = program.query
-    equal = {key.expr for key in query.partition} | {item.expr for item in query.order}
-    breakers = [name for name in program.ties if Column(name) not in equal]
+    breakers = [node.name for expr in program.ties for node in walk(expr) if isinstance(node, Column)]
     decided = _columns(define.condition for define in query.defines)
     by_conditions = [name for name in breakers if name in decided]
     by_outputs = [name for name in breakers if name not in decided]
@@ -149,7 +147,8 @@ def _ties(program: Program) -> str:
         parts.append(f"{', '.join(by_outputs)} (only outputs read {_them(by_outputs)})")
     if not parts:
         return "none needed: the query reads no other column, so it cannot tell tied rows apart"
-    return f"broken by {', then '.join(parts)}, so that every host gives the same matches"
+    numbered = "; the host numbers the rows, since it reads neighbours itself" if program.windowed else ""
+    return f"broken by {', then '.join(parts)}, so that every host gives the same matches{numbered}"
 
 
 def _them(names: list[str]) -> str:
@@ -180,8 +179,8 @@ def _cost(program: Program) -> str:
         return "linear time: no condition depends on the match, and dead ends are remembered"
     names = ", ".join(v for v, parts in zip(program.variables, program.dependent, strict=True) if parts)
     return (
-        f"depends on the match ({names}): step budget match_steps={LIMITS.match_steps:,} per start row, "
-        "then LimitExceeded"
+        f"depends on the match ({names}): long searches remember dead ends by what conditions can still read; "
+        f"step budget match_steps={program.limits.match_steps:,} per start row, then LimitExceeded"
     )
 
 
@@ -193,7 +192,7 @@ def _memory(program: Program) -> list[tuple[str, str]]:
     memory = "rows from the start of the open search on are kept"
     if splits:
         where = f"{splits} split{'' if splits == 1 else 's'}"
-        memory += f"; dead ends are remembered at {where} (up to memo_bytes={LIMITS.memo_bytes:,})"
+        memory += f"; dead ends are remembered at {where} (up to memo_bytes={program.limits.memo_bytes:,})"
     facts.append(("memory", memory))
     facts.append(("compiled", f"from {COMPILE_FROM_ROWS:,} rows on (Numba); below that, plain Python"))
     return facts

@@ -25,14 +25,18 @@ def duckdb_facts(statement: Statement, tables: Mapping[str, Any]) -> list[Clause
         program, source = duckdb.plan_clause(database, statement, clause)
         columns = _crossing([duckdb.row_sql(expr) for expr in program.columns], program.types)
         steps = [
-            Step("DuckDB reads and sorts", duckdb.input_sql(program, source), columns),
-            Step("Motif matches", "", (_what_comes_out(program),)),
+            Step("DuckDB reads, and sorts what does not fit into memory", duckdb.input_sql(program, source), columns),
+            Step("Motif matches", "", (_in_memory(duckdb.MEMORY_BYTES), _what_comes_out(program))),
         ]
         if not program.outputs.is_plain:
             steps.append(Step("DuckDB computes the measures", duckdb.output_sql(program, "matches")))
         clauses.append(program_facts(clause.index + 1, program, steps, duckdb.row_sql))
         database.add(clause.name, duckdb.empty_result(program, source))
     return clauses
+
+
+def _in_memory(size: int) -> str:
+    return f"up to {size >> 20:,} MiB are sorted in memory and matched on all cores, partition by partition"
 
 
 def spark_facts(statement: Statement, session: Any) -> list[ClauseFacts]:

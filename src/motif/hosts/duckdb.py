@@ -229,7 +229,7 @@ def input_sql(program: Program, source: DuckSource) -> str:
     for item in program.order:
         direction = "DESC" if item.descending else "ASC"
         order.append(f"{row_sql(item.expr)} {direction} NULLS {'FIRST' if item.nulls_first else 'LAST'}")
-    order += [f"{quoted(name)} ASC NULLS LAST" for name in program.ties]
+    order += [f"{row_sql(expr)} ASC NULLS LAST" for expr in program.ties if not program.windowed]
     return source.select(_columns(program.columns), f"ORDER BY {', '.join(order)}" if order else "")
 
 
@@ -265,11 +265,11 @@ def _in_memory(
     for batch in _batches(reader):
         held.append(pa.Table.from_batches([batch]))
         size += batch.nbytes
+        if progress is not None:
+            progress(batch.num_rows)
         if size > MEMORY_BYTES:
             return None
     rows = pa.concat_tables(held).combine_chunks()
-    if progress is not None:
-        progress(rows.num_rows)
     return match_rows(program, rows, plan, compiled=compiled)
 
 
@@ -347,10 +347,7 @@ def plan_clause(database: Database, statement: Statement, clause: Clause) -> tup
     """Check and compile one clause of a statement against its input."""
     source = DuckSource(database, clause.ctes_sql, clause.input_sql)
     _schema(source, statement, clause)
-    program = plan(clause.query, source)
-    if not program.outputs.is_plain:
-        empty_result(program, source)
-    return program, source
+    return plan(clause.query, source), source
 
 
 def _schema(source: DuckSource, statement: Statement, clause: Clause) -> Schema:
@@ -385,12 +382,23 @@ def run_statement(
 ) -> pa.Table:
     """The answer to a whole statement."""
     database = Database(tables)
-    for clause in statement.clauses:
-        program, source = plan_clause(database, statement, clause)
-        result = run_program(program, source, compiled=compiled, progress=progress)
-        database.add(clause.name, result)
+    for clause, (program, source) in zip(statement.clauses, plan_statement(database, statement), strict=True):
+        database.add(clause.name, run_program(program, source, compiled=compiled, progress=progress))
     with _outer_errors(statement):
         return database.rows(statement.outer_sql).to_arrow_table()
+
+
+def plan_statement(database: Database, statement: Statement) -> list[tuple[Program, DuckSource]]:
+    """Check and compile every clause, and let DuckDB look at the text around them, before any row is read."""
+    plans = []
+    for clause in statement.clauses:
+        program, source = plan_clause(database, statement, clause)
+        database.add(clause.name, empty_result(program, source))
+        plans.append((program, source))
+    if plans:
+        with _outer_errors(statement, len("DESCRIBE ")):
+            database.describe(statement.outer_sql)
+    return plans
 
 
 @contextmanager
@@ -416,8 +424,7 @@ def statement_errors(statement: Statement, tables: Mapping[str, Any]) -> list[Mo
                 return unknown
             program, source = plan_clause(database, statement, clause)
             database.add(clause.name, empty_result(program, source))
-        with _outer_errors(statement, len("DESCRIBE ")):
-            database.describe(statement.outer_sql)
+        plan_statement(database, statement)
     except MotifError as error:
         return [error]
     return []

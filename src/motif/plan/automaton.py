@@ -17,10 +17,10 @@ from itertools import permutations
 from math import factorial
 from typing import assert_never
 
+from motif import limits
 from motif.errors import LimitExceeded, Span
 from motif.ir import pattern as p
 from motif.ir.query import RowQuery
-from motif.limits import LIMITS
 
 SYMBOL, SPLIT, MATCH, AT_START, AT_END = range(5)
 
@@ -67,14 +67,14 @@ class _Compiler:
         self.states: list[_State] = []
 
     def add(self, state: _State, span: Span | None) -> int:
-        if len(self.states) >= LIMITS.pattern_states:
+        if len(self.states) >= limits.LIMITS.pattern_states:
             raise self.too_large(span, "nested repetition counts multiply; use smaller counts, or * and +")
         self.states.append(state)
         return len(self.states) - 1
 
     def too_large(self, span: Span | None, hint: str) -> LimitExceeded:
         return LimitExceeded(
-            f"the pattern needs more than {LIMITS.pattern_states} states (limit pattern_states)",
+            f"the pattern needs more than {limits.LIMITS.pattern_states} states (limit pattern_states)",
             source=self.query.source,
             span=span,
             hint=hint,
@@ -162,7 +162,7 @@ class _Compiler:
 
     def check_orders(self, node: p.Permute) -> None:
         """Refuse before n! orders are made."""
-        if factorial(len(node.items)) * len(node.items) > LIMITS.pattern_states:
+        if factorial(len(node.items)) * len(node.items) > limits.LIMITS.pattern_states:
             raise self.too_large(node.span, "PERMUTE of more than 6 parts needs plain variables as parts")
 
     def permute_by_subsets(self, node: p.Permute, empty: int, taken: int, excluded: bool) -> int:

@@ -62,7 +62,7 @@ class Condition:
 
 
 def split_conditions(
-    query: RowQuery, columns: HostColumns, ties: tuple[str, ...], dialect: str
+    query: RowQuery, columns: HostColumns, ties: tuple[Expr, ...], dialect: str
 ) -> tuple[Condition, ...]:
     """One `Condition` per variable of the pattern, in the order of the variables."""
     defines = {define.var: define.condition for define in query.defines}
@@ -210,7 +210,9 @@ class _Lifter:
     def is_strict(self, expr: Expr) -> bool:
         """NULL wherever one of its columns is: then a missing row gives NULL too."""
         return all(
-            isinstance(node, At | Literal) or (isinstance(node, Call) and node.name in STRICT)
+            isinstance(node, At | Literal)
+            or (isinstance(node, Call) and node.name in STRICT)
+            or (isinstance(node, Verbatim) and not node.args)
             for node in walk(self.outline(expr))
         )
 
@@ -230,6 +232,7 @@ class _Lifter:
             f"not supported in DEFINE: {name} on values of different rows",
             source=self.query.source,
             span=expr.span,
-            hint="across rows Motif computes + - * / %, comparisons, AND OR NOT, IS NULL, CASE, COALESCE, NULLIF, "
-            "ABS, GREATEST and LEAST; apply other functions to one row at a time, or filter on a measure outside",
+            hint="across rows Motif computes + - * / %, comparisons, IN, BETWEEN, AND OR NOT, IS NULL, CASE, COALESCE, "
+            "NULLIF, ABS, GREATEST, LEAST and DATE_DIFF; apply other functions to one row at a time or to rows at a "
+            "fixed distance (PREV, NEXT), or filter on a measure outside",
         )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from motif.ir.expr import At, Call, Column, Expr, Literal, Verbatim, transform
+from motif.ir.expr import At, Call, Expr, Literal, Verbatim, transform
 from motif.ir.query import Order, RowQuery
 
 
@@ -56,9 +56,9 @@ class Window:
         return Verbatim(tuple(text), (*self.keys, *(item.expr for item in self.order)))
 
 
-def window(query: RowQuery, ties: tuple[str, ...]) -> Window:
+def window(query: RowQuery, ties: tuple[Expr, ...]) -> Window:
     """The order a query matches its rows in."""
-    breakers = tuple(Order(Column(name)) for name in ties)
+    breakers = tuple(Order(expr) for expr in ties)
     return Window(tuple(key.expr for key in query.partition), (*query.order, *breakers))
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from motif import limits
 from motif.errors import QueryBindError, UnsupportedQuery
 from motif.errors import Span as TextSpan
-from motif.ir.expr import Aggregate, Column, Expr, Interval, Label, walk
+from motif.ir.expr import Aggregate, Column, Expr, Interval, Label, Verbatim, walk
 from motif.ir.query import MatchMode, RowQuery, Rows
 from motif.ir.types import Kind, Schema, Type
 from motif.plan import automaton as a
@@ -68,7 +69,8 @@ def plan(query: RowQuery, source: Source) -> Program:
         types=types,
         keys=keys,
         order=_order(query, ties, windowed=columns.windowed),
-        ties=() if columns.windowed else ties,
+        ties=ties,
+        windowed=columns.windowed,
         variables=variables,
         automaton=machine,
         conditions=conditions,
@@ -82,6 +84,7 @@ def plan(query: RowQuery, source: Source) -> Program:
         lookahead=ahead,
         within=_within(query, time, types),
         outputs=outputs,
+        limits=limits.LIMITS,
     )
 
 
@@ -179,14 +182,17 @@ class _Typed:
                 return node
 
 
-def _order(query: RowQuery, ties: tuple[str, ...], *, windowed: bool) -> tuple[SortKey, ...]:
+def _order(query: RowQuery, ties: tuple[Expr, ...], *, windowed: bool) -> tuple[SortKey, ...]:
     if windowed:
         return (SortKey(window(query, ties).row_number()),)
     return tuple(SortKey(item.expr, item.descending, item.nulls_first) for item in query.order)
 
 
-def _ties(query: RowQuery, schema: Schema) -> tuple[str, ...]:
-    """Columns the conditions read, then those only the outputs read, each in the schema's order."""
+def _ties(query: RowQuery, schema: Schema) -> tuple[Expr, ...]:
+    """Columns the conditions read, then those only the outputs read, each in the schema's order.
+
+    Values without an order of their own (lists, maps) are ordered by their text.
+    """
     conditions = [define.condition for define in query.defines]
     conditions += [key.expr for key in query.partition] + [item.expr for item in query.order]
     decided = _read_by(conditions)
@@ -196,7 +202,11 @@ def _ties(query: RowQuery, schema: Schema) -> tuple[str, ...]:
     }
     shown = _read_by([measure.expr for measure in query.measures]) if query.rows is Rows.ONE else set(schema)
     ranked = (*(n for n in schema if n in decided), *(n for n in schema if n in shown and n not in decided))
-    return tuple(name for name in ranked if name not in alike)
+    return tuple(
+        Verbatim(("CAST(", " AS STRING)"), (Column(name),)) if schema[name].kind is Kind.OTHER else Column(name)
+        for name in ranked
+        if name not in alike
+    )
 
 
 def _read_by(exprs: Iterable[Expr]) -> set[str]:

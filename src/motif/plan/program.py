@@ -12,6 +12,7 @@ from motif.ir.expr import Expr
 from motif.ir.query import RowQuery
 from motif.ir.render import render_query
 from motif.ir.types import Type
+from motif.limits import Limits
 from motif.plan.automaton import Automaton
 from motif.plan.codegen import Environment
 from motif.plan.conditions import Condition
@@ -63,8 +64,10 @@ class Program:
     keys: tuple[int, ...]
     """Columns that tell partitions apart."""
     order: tuple[SortKey, ...]
-    ties: tuple[str, ...]
-    """Columns that order rows equal in ORDER BY."""
+    ties: tuple[Expr, ...]
+    """What orders rows that are equal in ORDER BY."""
+    windowed: bool
+    """The host reads neighbouring rows for some columns, and numbers the rows to keep equal ones in place."""
     variables: tuple[str, ...]
     automaton: Automaton
     conditions: tuple[Condition, ...]
@@ -81,6 +84,7 @@ class Program:
     lookahead: int
     within: Span | None
     outputs: Outputs
+    limits: Limits
     version: int = VERSION
 
     @property
