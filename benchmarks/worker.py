@@ -107,7 +107,7 @@ class Bench:
         statement = parse_statement(self.query, "duckdb")
         database = Database({self.workload.generator: self.file})
         program, source = plan_clause(database, statement, statement.clauses[0])
-        return program, database.rows(input_sql(program, source)).to_arrow_table().combine_chunks()
+        return program, database.table(input_sql(program, source)).combine_chunks()
 
     # -- a fresh interpreter
 

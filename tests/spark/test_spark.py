@@ -195,7 +195,6 @@ def test_ties_come_out_the_same_whatever_the_order_of_arrival(spark: SparkSessio
         assert rows(motif.match(spark.createDataFrame(given), clause)) == [(["a", "b", "c", "a", "b"],)]
 
 
-@pytest.mark.xfail(reason="order.crossing is empty: no column crosses, so neither do the rows")
 def test_a_query_that_reads_no_column(spark: SparkSession) -> None:
     clause = "MATCH_RECOGNIZE (MEASURES MATCH_NUMBER() AS n, COUNT(*) AS c PATTERN (A A))"
     assert rows(motif.match(spark.createDataFrame(trades(5)), clause)) == [(1, 2), (2, 2)]
@@ -298,10 +297,9 @@ NAMES = [
 ]
 NAMES += ["select", "a.b", "😀"]
 PATH_LIKE = ["</script>", "\\", "*/", "price/share", "a:b"]
-AS_A_PATH = pytest.mark.xfail(reason="safety: `(B.`x/y`` is taken for a table of format B at path x/y")
 
 
-@pytest.mark.parametrize("name", [*NAMES, *(pytest.param(name, marks=AS_A_PATH) for name in PATH_LIKE)])
+@pytest.mark.parametrize("name", [*NAMES, *PATH_LIKE])
 def test_hostile_names_are_just_names(name: str, spark: SparkSession) -> None:
     quoted = "`" + name.replace("`", "``") + "`"
     frame = spark.createDataFrame([(1, 1), (2, 2), (3, 3)], ["t", "v"]).withColumnRenamed("v", name)
@@ -314,7 +312,6 @@ def test_hostile_names_are_just_names(name: str, spark: SparkSession) -> None:
     assert rows(motif.match(frame, every)) == [(1, 1, 2), (2, 2, 3), (3, 3, 4)]
 
 
-@pytest.mark.xfail(reason="batch._sql replaces the placeholder also inside of strings and quoted names")
 def test_a_string_that_looks_like_a_placeholder(spark: SparkSession, view: DataFrame) -> None:
     query = RISES.replace("SELECT *", "SELECT DISTINCT '__motif_0' AS x")
     assert rows(motif.sql(query, spark=spark)) == [("__motif_0",)]

@@ -142,6 +142,8 @@ def plain_type(kind: pa.DataType) -> pa.DataType:
 def changes(array: pa.Array) -> Array:
     """True at i where value i + 1 differs from value i; NULLs are alike, and so are NaNs."""
     left, right = array[:-1], array[1:]
+    if pa.types.is_null(array.type):
+        return np.zeros(len(left), bool)
     if pa.types.is_floating(array.type):
         values = _fixed_width(array.cast(pa.float64()), np.dtype(np.float64))
         same = (values[1:] == values[:-1]) | (np.isnan(values[1:]) & np.isnan(values[:-1]))

@@ -50,7 +50,7 @@ def layout(program: Program, types: Sequence[Type]) -> Layout:
         for item in program.order
     )
     ties = tuple(SortColumn(exprs.index(expr), types[exprs.index(expr)]) for expr in _breakers(program))
-    return Layout(tuple(exprs), max(len(program.columns), 1), program.keys, order, ties)
+    return Layout(tuple(exprs), len(program.columns), program.keys, order, ties)
 
 
 def crossing(program: Program) -> list[Expr]:

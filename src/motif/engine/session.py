@@ -28,6 +28,7 @@ class Session:
     """Matches of one program over rows fed in order."""
 
     def __init__(self, program: Program, *, compiled: bool | None = None, run_rows: int = RUN_ROWS) -> None:
+        """`run_rows`: rows gathered before they are looked at; 1 gives out every match as soon as it is decided."""
         self.program = program
         self.compiled = compiled
         self.run_rows = run_rows
@@ -64,7 +65,7 @@ class Session:
         session = cls(program, compiled=compiled, run_rows=run_rows)
         session.waiting = [] if table is None else [table]
         session.waiting_rows = 0 if table is None else table.num_rows
-        session.next_run = max(run_rows, 2 * session.waiting_rows)
+        session.next_run = session._threshold()
         session.fed = facts.fed
         session.resume = Resume(facts.start, facts.number, facts.dropped)
         session.covered = facts.covered
@@ -108,7 +109,11 @@ class Session:
             self.resume, self.covered, kept = Resume(), 0, table.slice(table.num_rows)
         self.waiting = [kept]
         self.waiting_rows = kept.num_rows
-        self.next_run = max(self.run_rows, 2 * kept.num_rows)
+        self.next_run = self._threshold()
+
+    def _threshold(self) -> int:
+        """Rows to wait for; as many again as are kept, so that looking at those again costs little altogether."""
+        return self.waiting_rows + (1 if self.run_rows == 1 else max(self.run_rows, self.waiting_rows))
 
 
 class _Writer:

@@ -47,12 +47,26 @@ def load(fingerprint: str, saved: bytes) -> tuple[Facts, pa.Table | None]:
     version, length = struct.unpack("<HI", saved[5:11])
     if version != FORMAT:
         raise _refused(f"the saved session has format {version}, this version of Motif reads format {FORMAT}")
-    header = json.loads(saved[11 : 11 + length])
-    if header.pop("query") != fingerprint:
+    try:
+        owner, facts, rows = _content(saved[11 : 11 + length], saved[11 + length : -4])
+    except (ValueError, KeyError, TypeError, AttributeError, pa.ArrowException, OSError):
+        raise _refused("the saved session does not hold what it should") from None
+    if owner != fingerprint:
         raise _refused("the saved session belongs to another query, or to other column types")
-    has_rows = header.pop("rows")
-    rows = pa.ipc.open_stream(saved[11 + length : -4]).read_all() if has_rows else None
-    return Facts(**header), rows
+    return facts, rows
+
+
+def _content(header: bytes, body: bytes) -> tuple[str, Facts, pa.Table | None]:
+    """Header and rows, if they fit each other."""
+    values = json.loads(header)
+    owner, has_rows = values.pop("query"), values.pop("rows")
+    facts = Facts(**values)
+    rows = pa.ipc.open_stream(body).read_all() if has_rows else None
+    count = 0 if rows is None else rows.num_rows
+    places = (facts.start, facts.number, facts.dropped, facts.covered, facts.fed)
+    if not all(type(place) is int and place >= 0 for place in places) or facts.start > count or facts.covered > count:
+        raise ValueError(places)
+    return owner, facts, rows
 
 
 def _ipc(rows: pa.Table) -> bytes:

@@ -90,7 +90,7 @@ def row_sql(expr: Expr) -> str:
 class _Refused(Exception):
     """DuckDB's own error, taken apart."""
 
-    def __init__(self, error: duckdb.Error, tables: Sequence[str] = ()) -> None:
+    def __init__(self, error: BaseException, tables: Sequence[str] = (), before: int = 0) -> None:
         kind, _, text = str(error).partition(": ")
         facts: dict[str, str] = {}
         if text.startswith("{"):
@@ -101,7 +101,7 @@ class _Refused(Exception):
         if facts.get("error_subtype") == "MISSING_ENTRY" and facts.get("type") == "Table":
             hint = did_you_mean(facts["name"], tables) or "pass it in tables="
             self.message = f"there is no table {facts['name']}\n{hint}"
-        self.position = int(facts["position"]) if "position" in facts else None
+        self.position = int(facts["position"]) - before if "position" in facts else None
         location = json.loads(facts.get("location", "[0,1]"))
         self.length = max(1, int(location[1]))
         super().__init__(self.message)
@@ -166,17 +166,25 @@ class Database:
         except duckdb.Error as error:
             raise _Refused(error, self.tables) from None
 
-    def rows(self, sql: str) -> duckdb.DuckDBPyRelation:
-        """A query whose result is taken as Arrow."""
-        try:
-            return self.connection.sql(sql)
-        except duckdb.Error:
-            self.execute(sql)  # says the same with the place in the text
-            raise
-
     def describe(self, select: str) -> list[tuple[str, str]]:
         """Names and types of a query's columns."""
-        return [(row[0], row[1]) for row in self.execute(f"DESCRIBE {select}").fetchall()]
+        try:
+            return [(row[0], row[1]) for row in self.connection.execute(f"DESCRIBE {select}").fetchall()]
+        except duckdb.Error as error:
+            raise _Refused(error, self.tables, before=len("DESCRIBE ")) from None
+
+    def reader(self, sql: str) -> pa.RecordBatchReader:
+        """The result of a query, batch by batch."""
+        try:
+            return self.connection.sql(sql).to_arrow_reader(BATCH_ROWS)
+        except duckdb.Error as error:
+            self.describe(sql)  # says the same with its place, unless it is a row that is to blame
+            raise _Refused(error, self.tables) from None
+
+    def table(self, sql: str) -> pa.Table:
+        """The result of a query."""
+        reader = self.reader(sql)
+        return pa.Table.from_batches(_batches(reader), reader.schema)
 
     def add(self, name: str, table: pa.Table) -> None:
         """Make a result a table of its own."""
@@ -234,7 +242,7 @@ def input_sql(program: Program, source: DuckSource) -> str:
 
 
 def _columns(exprs: Sequence[Expr]) -> str:
-    return ", ".join(f"{row_sql(expr)} AS c{i}" for i, expr in enumerate(exprs)) or "1 AS c0"
+    return ", ".join(f"{row_sql(expr)} AS c{i}" for i, expr in enumerate(exprs))
 
 
 def output_sql(program: Program, leaves: str = _LEAVES) -> str:
@@ -260,7 +268,7 @@ def _in_memory(
     """Numbers sort faster here, on all cores, than rows do in a query; None where they are too many."""
     exprs = crossing(program)
     plan = layout(program, source.types_of(exprs))
-    reader = source.database.rows(source.select(_columns(exprs))).to_arrow_reader(BATCH_ROWS)
+    reader = source.database.reader(source.select(_columns(exprs)))
     held, size = [reader.schema.empty_table()], 0
     for batch in _batches(reader):
         held.append(pa.Table.from_batches([batch]))
@@ -275,7 +283,7 @@ def _in_memory(
 
 def _streamed(program: Program, source: DuckSource, compiled: bool | None, progress: Progress | None) -> list[pa.Table]:
     session = Session(program, compiled=compiled)
-    reader = source.database.rows(input_sql(program, source)).to_arrow_reader(BATCH_ROWS)
+    reader = source.database.reader(input_sql(program, source))
     return list(_drive(session, reader, progress))
 
 
@@ -316,7 +324,7 @@ def _scalars(program: Program, source: DuckSource, leaves: pa.Table) -> pa.Table
     database.add(_LEAVES, leaves)
     try:
         with _user_errors(program.query.source, program):
-            return database.rows(output_sql(program)).to_arrow_table()
+            return database.table(output_sql(program))
     finally:
         database.connection.unregister(_LEAVES)
 
@@ -361,7 +369,7 @@ def _schema(source: DuckSource, statement: Statement, clause: Clause) -> Schema:
 def empty_result(program: Program, source: DuckSource) -> pa.Table:
     """The result over no rows: lets DuckDB look at the measures before any row is read."""
     session = Session(program, compiled=False)
-    rows = source.database.rows(f"SELECT * FROM ({input_sql(program, source)}) LIMIT 0").to_arrow_table()
+    rows = source.database.table(f"SELECT * FROM ({input_sql(program, source)}) LIMIT 0")
     return final_columns(program, source, pa.concat_tables([*session.feed(rows), *session.finish()]))
 
 
@@ -369,11 +377,11 @@ def _input_span(refused: _Refused, clause: Clause) -> Span:
     """Where in the user's text the input of a clause is wrong."""
     if refused.position is None:
         return clause.input_span
-    before_input = len(f"DESCRIBE {clause.ctes_sql} SELECT * FROM " if clause.ctes_sql else "DESCRIBE SELECT * FROM ")
+    before_input = len(f"{clause.ctes_sql} SELECT * FROM " if clause.ctes_sql else "SELECT * FROM ")
     if refused.position >= before_input:
         start = clause.input.source_offset(refused.position - before_input)
     else:
-        start = clause.ctes.source_offset(refused.position - len("DESCRIBE "))
+        start = clause.ctes.source_offset(refused.position)
     return Span(start, start + refused.length)
 
 
@@ -385,7 +393,7 @@ def run_statement(
     for clause, (program, source) in zip(statement.clauses, plan_statement(database, statement), strict=True):
         database.add(clause.name, run_program(program, source, compiled=compiled, progress=progress))
     with _outer_errors(statement):
-        return database.rows(statement.outer_sql).to_arrow_table()
+        return database.table(statement.outer_sql)
 
 
 def plan_statement(database: Database, statement: Statement) -> list[tuple[Program, DuckSource]]:
@@ -396,20 +404,20 @@ def plan_statement(database: Database, statement: Statement) -> list[tuple[Progr
         database.add(clause.name, empty_result(program, source))
         plans.append((program, source))
     if plans:
-        with _outer_errors(statement, len("DESCRIBE ")):
+        with _outer_errors(statement):
             database.describe(statement.outer_sql)
     return plans
 
 
 @contextmanager
-def _outer_errors(statement: Statement, before: int = 0) -> Iterator[None]:
+def _outer_errors(statement: Statement) -> Iterator[None]:
     """DuckDB's refusals of the text around the clauses, pointing at the user's text."""
     try:
         yield
     except _Refused as refused:
         span = None
         if refused.position is not None:
-            start = statement.outer.source_offset(refused.position - before)
+            start = statement.outer.source_offset(refused.position)
             span = Span(start, start + refused.length)
         raise refused.as_error(statement.text, span) from None
 

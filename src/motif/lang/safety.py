@@ -110,5 +110,6 @@ def _is_path_table(tokens: Tokens, index: int) -> bool:
     source, path = tokens[index].value.lower(), tokens[index + 2]
     if source in _FILE_FORMATS:
         return not tokens[index + 3].is_op(".")
-    looks_like_path = any(char in path.value for char in "/:\\")
+    # Inside of a call such a name is a column of a variable.
+    looks_like_path = before.is_word("FROM", "JOIN", "TABLE") and any(char in path.value for char in "/:\\")
     return path.quoted and (source in _TABLE_FORMATS or "." in source or looks_like_path)

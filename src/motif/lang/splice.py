@@ -7,6 +7,7 @@ in the text that was written.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -34,6 +35,13 @@ class Spliced:
         offset = min(max(offset, 0), len(self.text))
         piece = self.pieces[max(bisect_right(self.pieces, offset, key=lambda piece: piece.start) - 1, 0)]
         return piece.source_start + (offset - piece.start if piece.verbatim else 0)
+
+    def parts(self) -> Iterator[tuple[str, bool]]:
+        """The text piece by piece, and whether each stands in for something else."""
+        pieces = self.pieces or (Piece(0, 0, verbatim=True),)
+        ends = [piece.start for piece in pieces[1:]] + [len(self.text)]
+        for piece, end in zip(pieces, ends, strict=True):
+            yield self.text[piece.start : end], not piece.verbatim
 
 
 @dataclass(frozen=True, slots=True)

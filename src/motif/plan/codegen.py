@@ -178,35 +178,40 @@ class Generator:
         values = [self.value(arg) for arg in node.args]
         if node.name in ("coalesce", "greatest", "least"):
             return self.pick(node, values)
-        null = _any([v.null for v in values])
-        codes = [v.code for v in values]
+        if node.name in ("/", "%"):
+            return self.quotient(node, *map(self.named, values))
+        return Value(self.arithmetic(node, [v.code for v in values]), _any([v.null for v in values]))
+
+    def quotient(self, node: Op, dividend: Value, divisor: Value) -> Value:
+        """NULL where the divisor is zero."""
+        is_float = lane(node.type) is Lane.FLOAT
+        zero = "0.0" if is_float else "0"
+        if node.name == "/":
+            code = f"{dividend.code} / {divisor.code}"
+        else:
+            code = f"{'frem' if is_float else 'rem'}({dividend.code}, {divisor.code})"
+        null = _any([dividend.null, divisor.null, f"{divisor.code} == {zero}"])
+        return Value(f"({code} if {divisor.code} != {zero} else {zero})", null)
+
+    def arithmetic(self, node: Op, codes: list[str]) -> str:
         is_float = lane(node.type) is Lane.FLOAT
         match node.name:
             case "+" | "-" if not is_float:
-                return Value(f"add({codes[0]}, {'-' if node.name == '-' else ''}{codes[1]})", null)
+                return f"add({codes[0]}, {'-' if node.name == '-' else ''}{codes[1]})"
             case "*" if not is_float:
-                return Value(f"mul({codes[0]}, {codes[1]})", null)
+                return f"mul({codes[0]}, {codes[1]})"
             case "+" | "-" | "*":
-                return Value(f"({codes[0]} {node.name} {codes[1]})", null)
-            case "/":
-                code = f"({codes[0]} / {codes[1]} if {codes[1]} != 0.0 else 0.0)"
-                return Value(code, _any([null, f"{codes[1]} == 0.0"]))
-            case "%":
-                rem = "frem" if is_float else "rem"
-                zero = "0.0" if is_float else "0"
-                code = f"({rem}({codes[0]}, {codes[1]}) if {codes[1]} != 0 else {zero})"
-                return Value(code, _any([null, f"{codes[1]} == 0"]))
+                return f"({codes[0]} {node.name} {codes[1]})"
             case "neg":
-                return Value(f"(-{codes[0]})", null)
+                return f"(-{codes[0]})"
             case "abs":
-                return Value(f"abs({codes[0]})", null)
+                return f"abs({codes[0]})"
             case "to_float":
-                unit = 10 ** scale(node.args[0].type)
-                return Value(f"({codes[0]} / {unit}.0)", null)
+                return f"({codes[0]} / {10 ** scale(node.args[0].type)}.0)"
             case "rescale":
-                return Value(f"mul({codes[0]}, {10 ** (scale(node.type) - scale(node.args[0].type))})", null)
+                return f"mul({codes[0]}, {10 ** (scale(node.type) - scale(node.args[0].type))})"
             case "days_to_us":
-                return Value(f"mul({codes[0]}, {DAY})", null)
+                return f"mul({codes[0]}, {DAY})"
             case _:
                 raise AssertionError(node.name)
 
@@ -221,6 +226,7 @@ class Generator:
 
     def pick(self, node: Op, values: list[Value]) -> Value:
         """COALESCE takes the first that is not NULL, GREATEST and LEAST ignore NULLs."""
+        values = [self.named(value) for value in values]
         best = values[-1]
         for value in reversed(values[:-1]):
             if node.name == "coalesce":
@@ -230,8 +236,16 @@ class Generator:
                 smaller = self.less(first, second, lane(node.type))
                 chosen = f"({value.code} if {smaller} else {best.code})"
                 code = f"({best.code} if {value.null} else ({value.code} if {best.null} else {chosen}))"
-            best = Value(code, f"({value.null} and {best.null})")
+            best = self.named(Value(code, f"({value.null} and {best.null})"))
         return best
+
+    def named(self, value: Value) -> Value:
+        """The value in locals, so that code which needs it several times does not grow."""
+        if value.code.isidentifier():
+            return value
+        number = len(self.lines)
+        self.lines += [f"v{number} = {value.code}", f"e{number} = {value.null}"]
+        return Value(f"v{number}", f"e{number}")
 
     # -- truth
 

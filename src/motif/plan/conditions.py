@@ -101,10 +101,9 @@ def _conjuncts(expr: Expr) -> list[Expr]:
 def _all_of(parts: list[Expr]) -> Expr | None:
     if not parts:
         return None
-    whole = parts[0]
-    for part in parts[1:]:
-        whole = Call("and", (whole, part))
-    return whole
+    while len(parts) > 1:  # in pairs, so that a long condition does not become a deep one
+        parts = [Call("and", (*parts[i : i + 2],)) if i + 1 < len(parts) else parts[i] for i in range(0, len(parts), 2)]
+    return parts[0]
 
 
 def _is_fixed(node: Scalar) -> bool:

@@ -147,6 +147,7 @@ def plan_outputs(query: RowQuery, schema: Schema, columns: HostColumns) -> Outpu
                 hint="add MEASURES, PARTITION BY, or ALL ROWS PER MATCH",
             )
         return Outputs(tuple(collector.leaves), (*keys, *measures))
+    _check_names(query, schema)
     shown = {key.expr.name for key in query.partition if isinstance(key.expr, Column)}
     ordered = dict.fromkeys(item.expr.name for item in query.order if isinstance(item.expr, Column))
     order = [name for name in ordered if name not in shown]
@@ -154,3 +155,16 @@ def plan_outputs(query: RowQuery, schema: Schema, columns: HostColumns) -> Outpu
     before = [(name, collector.row_value(Column(name))) for name in order]
     after = [(name, collector.row_value(Column(name))) for name in rest]
     return Outputs(tuple(collector.leaves), (*keys, *before, *measures, *after))
+
+
+def _check_names(query: RowQuery, schema: Schema) -> None:
+    """ALL ROWS has the input's columns beside the measures, so their names must differ."""
+    taken = {name.casefold() for name in schema}
+    for measure in query.measures:
+        if measure.name.casefold() in taken:
+            raise QueryBindError(
+                f"the measure {measure.name} has the name of an input column",
+                source=query.source,
+                span=measure.span,
+                hint="ALL ROWS PER MATCH gives out the input's columns too: give the measure another name",
+            )

@@ -8,7 +8,7 @@ from dataclasses import replace
 from motif import limits
 from motif.errors import QueryBindError, UnsupportedQuery
 from motif.errors import Span as TextSpan
-from motif.ir.expr import Aggregate, Column, Expr, Interval, Label, Verbatim, walk
+from motif.ir.expr import Aggregate, Column, Expr, Interval, Label, Literal, Verbatim, walk
 from motif.ir.query import MatchMode, RowQuery, Rows
 from motif.ir.types import Kind, Schema, Type
 from motif.plan import automaton as a
@@ -51,6 +51,8 @@ def plan(query: RowQuery, source: Source) -> Program:
     row_columns = tuple(None if c.row is None else columns.index(c.row) for c in conditions)
     outputs = plan_outputs(query, source.schema, columns)
     time = columns.index(query.order[0].expr) if query.within and query.order else None
+    if not columns.exprs:
+        columns.index(Literal(1))  # rows that nothing is read of must still arrive
     types = _host_types(query, columns.exprs, source)
     _check_row_conditions(query, conditions, row_columns, types)
     _check_measured(query, columns, types)

@@ -148,11 +148,11 @@ class Sampler:
             return pa.table({"one": [1]})
         names = ", ".join(self.key_names)
         best = f"SELECT {names} FROM {_SUMMARY} GROUP BY {names} ORDER BY count(*) DESC, {names} LIMIT {KEYS}"
-        chosen = self.database.rows(best).to_arrow_table()
+        chosen = self.database.table(best)
         if chosen.num_rows:
             return chosen
         some = f"{self.source.select(f'DISTINCT {self._key_items()}')} ORDER BY {names} LIMIT 3"
-        return self.database.rows(some).to_arrow_table()
+        return self.database.table(some)
 
     def _is_chosen(self, items: list[str]) -> str:
         """The condition that the key given by `items` is one of those shown."""
@@ -181,7 +181,7 @@ class Sampler:
         """The rows of the chosen keys, numbered, with the columns that matter."""
         chosen = self._is_chosen([row_sql(key.expr) for key in self.keys])
         items = ", ".join(quoted(name) for name in self._columns())
-        rows = self.database.rows(self.source.select(items, f"WHERE {chosen}")).to_arrow_table()
+        rows = self.database.table(self.source.select(items, f"WHERE {chosen}"))
         self.database.add(_SAMPLE, rows.append_column(_ROW, pa.array(np.arange(rows.num_rows))))
         return DuckSource(self.database, "", _SAMPLE)
 
@@ -195,7 +195,7 @@ class Sampler:
 
     def _ordered(self, program: Program, source: DuckSource) -> pa.Table:
         """The sampled rows in the order of the matching: keys, the time axis, then columns by name."""
-        rows = self.database.rows(input_sql(program, source)).to_arrow_table()
+        rows = self.database.table(input_sql(program, source))
         wanted: dict[str, Expr] = {key.name: key.expr for key in self.keys}
         wanted |= {expr.name: expr for expr in program.columns if isinstance(expr, Column)}
         picked = {name: rows.column(program.columns.index(expr)) for name, expr in wanted.items()}
@@ -209,7 +209,7 @@ class Sampler:
             return rows.column(program.columns.index(self.time))
         row = rows.column(program.columns.index(Column(_ROW)))
         items = f"{row_sql(self.time)} AS at" if self.time is not None else "NULL AS at"
-        times = self.database.rows(f"SELECT {items} FROM {_SAMPLE} ORDER BY {_ROW}").to_arrow_table()
+        times = self.database.table(f"SELECT {items} FROM {_SAMPLE} ORDER BY {_ROW}")
         return times.column("at").take(row)
 
     def _parted(self, ordered: pa.Table) -> list[Series]:
@@ -254,10 +254,10 @@ class Sampler:
         """Matches for the table: the first of all, and up to as many of each chosen key."""
         first = f"SELECT *, row_number() OVER () AS {_ROW} FROM {_SUMMARY}"
         if not self.keys:
-            return self.database.rows(f"{first} LIMIT {KEYS * MATCHES}").to_arrow_table()
+            return self.database.table(f"{first} LIMIT {KEYS * MATCHES}")
         chosen = self._is_chosen([f"one.{name}" for name in self.key_names])
         keep = f"one.{_ROW} <= {MATCHES} OR {chosen} AND one.{_NUMBER} <= {10 * MATCHES}"
-        return self.database.rows(f"SELECT * FROM ({first}) AS one WHERE {keep} ORDER BY {_ROW}").to_arrow_table()
+        return self.database.table(f"SELECT * FROM ({first}) AS one WHERE {keep} ORDER BY {_ROW}")
 
     # -- names -------------------------------------------------------------------------------------
 

@@ -93,7 +93,7 @@ def by_engine(
     try:
         if cut is None:
             return list(duckdb.run_program(program, source, compiled=compiled).to_pylist())
-        rows = source.database.rows(duckdb.input_sql(program, source)).to_arrow_table()
+        rows = source.database.table(duckdb.input_sql(program, source))
         leaves = pa.concat_tables(_piecewise(Session(program, compiled=compiled, run_rows=1), rows, cut))
         return list(duckdb.final_columns(program, source, leaves).to_pylist())
     except QueryDataError as error:

@@ -19,6 +19,7 @@ from motif.ir.expr import Expr
 from motif.ir.query import RowQuery
 from motif.ir.render import render_row_sql
 from motif.ir.types import Schema, Type
+from motif.lang.splice import Spliced
 from motif.lang.statement import Clause, Statement
 from motif.plan.bind import bind_errors
 from motif.plan.planner import plan
@@ -144,7 +145,7 @@ def run_statement(statement: Statement, session: SparkSession) -> DataFrame:
     for clause in statement.clauses:
         frame = clause_input(statement, clause, session, frames)
         frames[clause.name] = match_frame(frame, clause.query)
-    return _sql(session, statement, statement.outer_sql, frames, None)
+    return _sql(session, statement, [statement.outer], frames, None)
 
 
 def statement_errors(statement: Statement, session: SparkSession) -> list[MotifError]:
@@ -156,7 +157,7 @@ def statement_errors(statement: Statement, session: SparkSession) -> list[MotifE
             if unknown := bind_errors(clause.query, SparkSource(frame).schema):
                 return unknown
             frames[clause.name] = match_frame(frame, clause.query)
-        _sql(session, statement, statement.outer_sql, frames, None)
+        _sql(session, statement, [statement.outer], frames, None)
     except MotifError as error:
         return [error]
     return []
@@ -166,25 +167,37 @@ def clause_input(
     statement: Statement, clause: Clause, session: SparkSession, frames: dict[str, DataFrame]
 ) -> DataFrame:
     """What a clause reads."""
-    text = f"{clause.ctes_sql} SELECT * FROM {clause.input_sql}"
-    return _sql(session, statement, text, frames, clause.input_span)
+    pieces = [clause.ctes, Spliced(" SELECT * FROM "), clause.input]
+    return _sql(session, statement, pieces, frames, clause.input_span)
 
 
 def _sql(
-    session: SparkSession, statement: Statement, text: str, frames: dict[str, DataFrame], span: Span | None
+    session: SparkSession,
+    statement: Statement,
+    pieces: Sequence[Spliced],
+    frames: dict[str, DataFrame],
+    span: Span | None,
 ) -> DataFrame:
     """Run host SQL in which placeholders stand for DataFrames."""
-    used = {name: frame for name, frame in frames.items() if name in text}
-    escaped = text.replace("{", "{{").replace("}", "}}")
-    for name in used:
-        escaped = escaped.replace(name, "{" + name + "}")
+    text = "".join(_template(piece, frames) for piece in pieces)
+    used = {name: frame for name, frame in frames.items() if "{" + name + "}" in text}
     try:
         with _quiet():
-            frame = session.sql(escaped if used else text, **used)  # type: ignore[arg-type]
+            # Without DataFrames the text is taken as it is, with them braces are doubled.
+            plain = "".join(piece.text for piece in pieces)
+            frame = session.sql(text, **used) if used else session.sql(plain)  # type: ignore[arg-type]
             frame.schema  # noqa: B018 - Connect looks at the text only now
     except (ParseException, AnalysisException) as error:
         raise _mistake(error, session, statement, span) from None
     return frame
+
+
+def _template(spliced: Spliced, frames: dict[str, DataFrame]) -> str:
+    """Text in the form that PySpark fills DataFrames into."""
+    return "".join(
+        "{" + text + "}" if stands_in and text in frames else text.replace("{", "{{").replace("}", "}}")
+        for text, stands_in in spliced.parts()
+    )
 
 
 def _mistake(error: PySparkException, session: SparkSession, statement: Statement, span: Span | None) -> MotifError:
