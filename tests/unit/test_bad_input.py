@@ -352,7 +352,7 @@ def test_a_long_conjunction_is_no_deep_one() -> None:
 
 @pytest.mark.parametrize(
     "function",
-    ["GREATEST", "COALESCE", pytest.param("NULLIF", marks=pytest.mark.xfail(reason="its text triples per level"))],
+    ["GREATEST", "COALESCE", "NULLIF"],
 )
 def test_nested_functions_across_rows_stay_small(function: str) -> None:
     body = f"ORDER BY t MEASURES t AS x PATTERN (A B) DEFINE B AS {f'{function}(' * 8}t - A.t{', 1)' * 8} > 0"

@@ -80,6 +80,9 @@ class Vectors:
                 return _certain((args[0].nulls == 0) & ((args[0].values != 0) == (node.name == "is true")))
             case "coalesce" | "greatest" | "least":
                 return self.pick(node, args)
+            case "nullif":
+                same = (args[1].nulls == 0) & _compare("=", args[0].values, args[1].values)
+                return Lanes(args[0].values, args[0].nulls | same)
             case "is distinct from" | "is not distinct from":
                 same = _compare("=", args[0].values, args[1].values)
                 both = (args[0].nulls == 1) & (args[1].nulls == 1)
@@ -114,7 +117,7 @@ class Vectors:
             case "+":
                 return Lanes(values[0] + values[1] if is_float else _add(values[0], values[1]), nulls)
             case "-":
-                return Lanes(values[0] - values[1] if is_float else _add(values[0], -values[1]), nulls)
+                return Lanes(values[0] - values[1] if is_float else _sub(values[0], values[1]), nulls)
             case "*":
                 return Lanes(values[0] * values[1] if is_float else _mul(values[0], values[1]), nulls)
             case "/" | "%":
@@ -190,6 +193,14 @@ def _add(left: Array, right: Array) -> Array:
     with np.errstate(over="ignore"):
         total = left + right
     if bool((((left ^ total) & (right ^ total)) < 0).any()):
+        raise OverflowError
+    return total
+
+
+def _sub(left: Array, right: Array) -> Array:
+    with np.errstate(over="ignore"):
+        total = left - right
+    if bool((((left ^ right) & (left ^ total)) < 0).any()):
         raise OverflowError
     return total
 

@@ -13,6 +13,13 @@ def add(a: int, b: int) -> int:
     return a + b
 
 
+def sub(a: int, b: int) -> int:
+    """Difference, or OverflowError."""
+    if (b < 0 and a > MOST + b) or (b > 0 and a < LEAST + b):
+        raise OverflowError
+    return a - b
+
+
 def mul(a: int, b: int) -> int:
     """Product, or OverflowError (a little early, so that the check itself cannot overflow)."""
     if abs(float(a) * float(b)) > 9.2e18:

@@ -26,7 +26,7 @@ Markers = tuple[tuple[str, str], ...]
 """Statements for the markers of `search`, by marker; empty for row-only patterns."""
 
 _LOADING = threading.Lock()
-_HELPERS = (arith.add, arith.mul, arith.rem, arith.frem, arith.below, arith.alike)
+_HELPERS = (arith.add, arith.sub, arith.mul, arith.rem, arith.frem, arith.below, arith.alike)
 _COMPILED_GROW = """@kernel
 def grow(stack):
     wider = np.empty(2 * len(stack), np.int64)

@@ -17,10 +17,10 @@ def reach(bounds: Any, values: Any, nulls: Any, bound: Any, limits: Any) -> None
             if end < start:
                 end = start
             while end < high and nulls[end] == 0 and nulls[start] == 0:
-                distance = values[end] - values[start]
-                # A difference too large for 64 bits changes its sign.
-                wrapped = (values[end] >= values[start]) != (distance >= 0)
-                if wrapped or not abs(distance) <= bound:
+                # As floats first: a difference too large for 64 bits would come out small.
+                if abs(float(values[end]) - float(values[start])) > 9.2e18:
+                    break
+                if not abs(values[end] - values[start]) <= bound:
                     break
                 end += 1
             limits[start] = end if nulls[start] == 0 else start

@@ -172,12 +172,16 @@ class Generator:
     def operator(self, node: Op) -> Value:
         if node.name == "case":
             return self.case(node)
-        if node.type.kind is Kind.BOOLEAN and node.name not in ("coalesce", "greatest", "least"):
+        if node.type.kind is Kind.BOOLEAN and node.name not in ("coalesce", "nullif", "greatest", "least"):
             true, false = self.true(node), self.false(node)
             return Value(f"(1 if {true} else 0)", f"(not {true} and not {false})")
         values = [self.value(arg) for arg in node.args]
         if node.name in ("coalesce", "greatest", "least"):
             return self.pick(node, values)
+        if node.name == "nullif":
+            value, other = map(self.named, values)
+            same = self.same(value.code, other.code, lane(node.type))
+            return Value(value.code, f"({value.null} or (not {other.null} and {same}))")
         if node.name in ("/", "%"):
             return self.quotient(node, *map(self.named, values))
         return Value(self.arithmetic(node, [v.code for v in values]), _any([v.null for v in values]))
@@ -197,13 +201,13 @@ class Generator:
         is_float = lane(node.type) is Lane.FLOAT
         match node.name:
             case "+" | "-" if not is_float:
-                return f"add({codes[0]}, {'-' if node.name == '-' else ''}{codes[1]})"
+                return f"{'add' if node.name == '+' else 'sub'}({codes[0]}, {codes[1]})"
             case "*" if not is_float:
                 return f"mul({codes[0]}, {codes[1]})"
             case "+" | "-" | "*":
                 return f"({codes[0]} {node.name} {codes[1]})"
             case "neg":
-                return f"(-{codes[0]})"
+                return f"(-{codes[0]})" if is_float else f"sub(0, {codes[0]})"
             case "abs":
                 return f"abs({codes[0]})"
             case "to_float":

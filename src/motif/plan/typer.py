@@ -88,8 +88,8 @@ class Typer:
             case "in":
                 return self.any_of(node)
             case "nullif":
-                same = self.comparison(Op("=", node.args, span=node.span))
-                return self.case(Op("case", (same, Const(None, NULL), node.args[0]), span=node.span))
+                agreed, kind = self.agree(node.args, node)
+                return replace(node, args=agreed, type=kind)
             case "case":
                 return self.case(node)
             case "coalesce" | "greatest" | "least":
