@@ -83,7 +83,7 @@ MESSAGES = {
         statement("ORDER BY t MEASURES LAST(DWN.price) AS x\nPATTERN (DOWN UP)"),
         QueryBindError,
         """
-        unknown column DWN (line 1, column 64)
+        unknown column or variable DWN (line 1, column 64)
             |
           1 | SELECT * FROM trades MATCH_RECOGNIZE (ORDER BY t MEASURES LAST(DWN.price) AS x
             |                                                                ^^^

@@ -32,7 +32,8 @@ class _Names:
 
     def unknown(self, node: Column) -> MotifError:
         names = (*self.schema, *self.query.variables(), *(s.name for s in self.query.subsets))
-        what = "column" if self.schema else "column (the input has none)"
+        qualifies = node.span is not None and self.query.source[node.span.end : node.span.end + 1] == "."
+        what = "column or variable" if qualifies else "column"
         return QueryBindError(
             f"unknown {what} {node.name}", source=self.query.source, span=node.span, hint=did_you_mean(node.name, names)
         )
