@@ -42,3 +42,14 @@ def test_small_inputs_are_matched_without_a_compiler(tmp_path: Path) -> None:
     assert {"duckdb", "pyarrow"} <= loaded
     assert loaded & {"numba", "llvmlite", "pyspark", "polars"} == set()
     assert not any(tmp_path.rglob("*.py")), "nothing is written where nothing is compiled"
+
+
+def test_a_file_is_answered_without_pandas(tmp_path: Path) -> None:
+    """PyArrow imports pandas behind many of its doors; it would be the largest part of a first answer."""
+    path = tmp_path / "rows.csv"
+    path.write_text("k,t,v,c\n" + "\n".join(f"{i % 7},{i},{i * 7 % 11},{'abc'[i % 3]}" for i in range(500)))
+    clause = """MATCH_RECOGNIZE (PARTITION BY k ORDER BY t
+        MEASURES COUNT(*) AS n, LAST(c) AS l, CLASSIFIER() AS label, AVG(v) AS a ALL ROWS PER MATCH WITH UNMATCHED ROWS
+        PATTERN (A B+) DEFINE B AS v > PREV(v) OR c = A.c)"""
+    code = f"import motif; assert motif.match({str(path)!r}, {clause!r}).num_rows == 500"
+    assert "pandas" not in loaded_after(code, tmp_path)

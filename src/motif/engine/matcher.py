@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from motif.engine.arrays import Array, Codebook, Lanes, changes, flat, plain_type, to_lanes
+from motif.engine.arrays import Array, Codebook, Lanes, changes, flat, null_flags, numpy_of, plain_type, to_lanes
 from motif.engine.vector import Vectors
 from motif.errors import LimitExceeded, MotifError, QueryDataError
 from motif.ir.query import MatchMode, SkipTo
@@ -343,7 +343,10 @@ def _next_symbols(machine: a.Automaton, state: int) -> tuple[set[int], bool]:
 
 
 def _truth(array: pa.Array) -> Array:
-    return array.fill_null(False).to_numpy(zero_copy_only=False).astype(np.uint8)  # type: ignore[no-any-return]
+    if not pa.types.is_boolean(array.type):  # NULL without a type: never true
+        return np.zeros(len(array), np.uint8)
+    truth: Array = numpy_of(array).view(np.uint8) & (1 - null_flags(array))
+    return truth
 
 
 def _chunk(spaces: list[Any], labels: Any, found: int, written: int) -> Matches:

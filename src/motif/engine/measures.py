@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from motif.engine.arrays import Array, Lanes, decimals, null_flags, plain_type, to_lanes
+from motif.engine.arrays import Array, Lanes, arrow, arrow_strings, decimals, null_flags, numpy_of, plain_type, to_lanes
 from motif.engine.matcher import Matches, Rows
 from motif.errors import QueryDataError
 from motif.ir.expr import End
@@ -67,11 +67,11 @@ class Measures:
         """The values of a leaf, one per output row."""
         match leaf:
             case RowValue(column=column):
-                return self.rows.arrays[column].take(pa.array(self.output.row))
+                return self.rows.arrays[column].take(arrow(self.output.row))
             case Number():
                 return self.nulled(self.per_match(self.matches.number))
             case IsMatched():
-                return pa.array(~self.unmatched)
+                return arrow(~self.unmatched)
             case Gather(column=int(column)):
                 return self.take(self.rows.arrays[column], self.position(leaf))
             case Gather():
@@ -88,10 +88,10 @@ class Measures:
 
     def nulled(self, values: Array, nulls: Array | None = None) -> pa.Array:
         """Values with NULL for unmatched rows."""
-        return pa.array(values, mask=self.unmatched if nulls is None else self.unmatched | nulls)
+        return arrow(values, self.unmatched if nulls is None else self.unmatched | nulls)
 
     def take(self, array: pa.Array, position: Array) -> pa.Array:
-        return array.take(pa.array(np.maximum(position, 0), mask=position < 0))
+        return array.take(arrow(np.maximum(position, 0), position < 0))
 
     @cached_property
     def entry_row(self) -> Array:
@@ -137,7 +137,7 @@ class Measures:
 
     def label_at(self, row: Array) -> pa.Array:
         """The variable a row was matched to, NULL outside the match."""
-        names = pa.array([self.program.variables[var] for var in self.program.automaton.var], pa.string())
+        names = self.state_names()
         if not len(self.matches.labels):
             return pa.nulls(len(row), pa.string())
         start, end = self.per_match(self.matches.start), self.per_match(self.matches.end)
@@ -164,8 +164,11 @@ class Measures:
         """What is aggregated: a column over rows, or labels over entries (which then play the rows)."""
         if not leaf.of_labels and leaf.column is not None:
             return self.rows.arrays[leaf.column], self.program.types[leaf.column]
-        names = pa.array([self.program.variables[var] for var in self.program.automaton.var], pa.string())
-        return names.take(pa.array(self.matches.labels)), Type(Kind.STRING)
+        return self.state_names().take(arrow(self.matches.labels)), Type(Kind.STRING)
+
+    def state_names(self) -> pa.Array:
+        """Per state of the automaton: the variable it takes a row for."""
+        return arrow_strings([self.program.variables[var] for var in self.program.automaton.var])
 
     def lanes(self, column: pa.Array, kind: Type) -> Lanes:
         if lane(kind) is not Lane.CODE:
@@ -174,11 +177,11 @@ class Measures:
         values = column.cast(plain_type(column.type))
         order = pc.sort_indices(pc.unique(values.drop_null()))
         ranks = np.empty(len(order), np.int64)
-        ranks[order.to_numpy()] = np.arange(len(order))
+        ranks[numpy_of(order)] = np.arange(len(order))
         encoded = values.drop_null().dictionary_encode()
         codes = np.zeros(len(column), np.int64)
         if len(ranks):
-            codes[nulls == 0] = ranks[encoded.indices.to_numpy()]
+            codes[nulls == 0] = ranks[numpy_of(encoded.indices)]
         return Lanes(codes, nulls)
 
     def fold(self, leaf: Folded, column: pa.Array, kind: Type) -> tuple[Array, Array, Array]:
@@ -224,7 +227,7 @@ class Measures:
         group = np.repeat(np.arange(len(lengths)), lengths)
         within = np.arange(len(group)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
         entry = members.entries[np.repeat(low, lengths) + within] if len(group) else np.zeros(0, np.int64)
-        values = column.take(pa.array(entry if leaf.of_labels else self.entry_row[entry]))
+        values = column.take(arrow(entry if leaf.of_labels else self.entry_row[entry]))
         if leaf.distinct:
             group, values = _first_of_each(group, values)
         sizes = np.bincount(group, minlength=len(lengths))
@@ -268,16 +271,15 @@ def _first_of_each(group: Array, values: pa.Array) -> tuple[Array, pa.Array]:
     """Distinct (group, value) pairs in the order they were first met; NULL is a value."""
     nested = pa.types.is_nested(values.type) or pa.types.is_interval(values.type)
     plain = pa.array(map(repr, values.to_pylist())) if nested else values.cast(plain_type(values.type))
-    codes = plain.dictionary_encode(null_encoding="encode").indices.to_numpy(zero_copy_only=False)
+    codes = numpy_of(plain.dictionary_encode(null_encoding="encode").indices)
     pairs = np.stack([group, codes.astype(np.int64)])
     _, first = np.unique(pairs, axis=1, return_index=True)
     first.sort()
-    return group[first], values.take(pa.array(first))
+    return group[first], values.take(arrow(first))
 
 
 def _lists(offsets: Array, values: pa.Array, nulls: Array) -> pa.Array:
-    marked = pa.array(offsets.astype(np.int32), mask=np.append(nulls, False))
-    return pa.ListArray.from_arrays(marked, values)
+    return pa.ListArray.from_arrays(arrow(offsets.astype(np.int32), np.append(nulls, False)), values)
 
 
 def _reduce(name: str, values: list[Any]) -> Any:

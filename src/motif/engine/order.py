@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from motif.engine.arrays import Array, Lanes, flat, null_flags, plain_type, to_lanes
+from motif.engine.arrays import Array, Lanes, arrow, flat, null_flags, numpy_of, plain_type, to_lanes
 from motif.ir.expr import Expr
 from motif.ir.types import Type
 from motif.plan.program import Program
@@ -82,10 +82,10 @@ class Arrangement:
             members = np.flatnonzero(self.group % shards == number)
             group, order = self.group[members], [key[members] for key in self.order]
         if len(members) < 2:
-            return kept.take(pa.array(members))
+            return kept.take(arrow(members))
         local = _sequence(group, order)
         sequence = _break_ties(self.rows, self.plan, members[local], [key[local] for key in (group, *order)])
-        return kept.take(pa.array(sequence))
+        return kept.take(arrow(sequence))
 
 
 def arrange(rows: pa.Table, plan: Layout) -> pa.Table:
@@ -102,7 +102,7 @@ def _groups(keys: list[pa.Array], count: int) -> Array:
         if pa.types.is_nested(key.type):
             key = pa.array([repr(value) for value in key.to_pylist()])
         encoded = key.cast(plain_type(key.type)).dictionary_encode(null_encoding="encode")
-        codes = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+        codes = numpy_of(encoded.indices).astype(np.int64)
         group = group * (len(encoded.dictionary) + 1) + codes
         if len(keys) > 1:
             group = np.unique(group, return_inverse=True)[1].astype(np.int64)
@@ -130,10 +130,10 @@ def _ordinals(array: pa.Array, kind: Type) -> Lanes:
             values = array.cast(plain_type(array.type))
             encoded = values.dictionary_encode()
             nulls = null_flags(array)
-            order = pc.sort_indices(encoded.dictionary).to_numpy()
+            order = numpy_of(pc.sort_indices(encoded.dictionary))
             ranks = np.empty(len(order), np.int64)
             ranks[order] = np.arange(len(order))
-            indices = encoded.indices.fill_null(0).to_numpy(zero_copy_only=False)
+            indices = np.where(nulls == 0, numpy_of(encoded.indices), 0)
             return Lanes(ranks[indices] if len(ranks) else np.zeros(len(array), np.int64), nulls)
 
 
@@ -175,7 +175,7 @@ def _break_ties(rows: pa.Table, plan: Layout, sequence: Array, keys: list[Array]
     members = sequence[tied]
     breakers: list[Array] = []
     for item in plan.ties:
-        column = flat(rows.column(item.column)).take(pa.array(members))
+        column = flat(rows.column(item.column)).take(arrow(members))
         breakers += _sort_keys(column, item)
     sequence = sequence.copy()
     sequence[tied] = members[np.lexsort((*reversed(breakers), run))]

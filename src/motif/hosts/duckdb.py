@@ -269,7 +269,7 @@ def _in_memory(
     exprs = crossing(program)
     plan = layout(program, source.types_of(exprs))
     reader = source.database.reader(source.select(_columns(exprs)))
-    held, size = [reader.schema.empty_table()], 0
+    held, size = [pa.Table.from_batches([], reader.schema)], 0
     for batch in _batches(reader):
         held.append(pa.Table.from_batches([batch]))
         size += batch.nbytes
@@ -296,7 +296,7 @@ def final_columns(program: Program, source: DuckSource, leaves: pa.Table) -> pa.
 
 
 def _drive(session: Session, reader: pa.RecordBatchReader, progress: Progress | None) -> Iterator[pa.Table]:
-    yield from session.feed(reader.schema.empty_table())
+    yield from session.feed(pa.Table.from_batches([], reader.schema))
     for batch in _batches(reader):
         yield from session.feed(batch)
         if progress is not None:
