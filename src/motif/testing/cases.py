@@ -3,8 +3,8 @@
 A file holds `[[case]]` tables:
 
     name = "greedy gives rows back"
-    trap = 4                                  # number in the list of known traps (tests/cases/README.md), where there is one
-    source = "trap 4"               # where the expected rows come from; never "what our code printed"
+    trap = 4                                  # number in the list of known traps, tests/cases/README.md
+    source = "trap 4"                         # where the expected rows come from; never "what our code printed"
     columns = { t = "BIGINT", v = "BIGINT" }  # the table's columns in order, with their SQL types
     rows = [[1, 1], [2, "NULL"]]              # "NULL" is NULL; a DECIMAL may be written as a string
     clause = "MATCH_RECOGNIZE (...)"
