@@ -118,9 +118,9 @@ def difference(left: pa.Table, right: pa.Table) -> str | None:
 def show_summary(outcomes: list[Outcome]) -> None:
     """One line per query."""
     table = Table(
-        *("query", "rows", "matches", "in process", "again", "on Spark", "again", "agree"),
+        *("query", "rows", "matches", "local", "again", "Spark", "again", "agree"),
         title="A week of trades",
-        caption="the first run of a pattern also compiles its matching loop, which is then kept on disk",
+        caption="local: in process; the first run also compiles the loop, which is kept",
     )
     for column in table.columns[1:7]:
         column.justify = "right"
@@ -134,9 +134,15 @@ def show_summary(outcomes: list[Outcome]) -> None:
 def show_matches(outcome: Outcome) -> None:
     """The longest matches of one query."""
     longest = outcome.local.sort_by([("length", "descending"), ("start_ts", "ascending")]).slice(0, SHOWN)
-    table = Table(*longest.column_names, title=f"The longest matches of {outcome.name}")
+    table = Table(
+        "symbol", "from", "to", "start", "bottom", "end", "rows", title=f"The longest matches of {outcome.name}"
+    )
+    for column in table.columns[3:]:
+        column.justify = "right"
     for row in longest.to_pylist():
-        table.add_row(*(f"{value:%a %H:%M:%S}" if hasattr(value, "hour") else str(value) for value in row.values()))
+        prices = [f"{row[name]:.2f}" for name in ("start_price", "bottom_price", "end_price")]
+        times = [f"{row[name]:%a %H:%M:%S}" for name in ("start_ts", "end_ts")]
+        table.add_row(row["symbol"], *times, *prices, str(row["length"]))
     console.print(table)
 
 
