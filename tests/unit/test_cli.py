@@ -278,3 +278,13 @@ def test_a_mistake_found_by_a_spark_worker(folder: Path) -> None:
     assert done.stderr.startswith("error: AFTER MATCH SKIP TO FIRST X")
     assert "Traceback" not in done.stderr
     assert "\tat " not in done.stderr
+
+
+def test_lengths_of_time_read_well() -> None:
+    import pyarrow as pa
+
+    from motif.cli.screen import _interval
+
+    assert _interval(pa.MonthDayNano([0, 0, 90_000_000_000])) == "0:01:30"
+    assert _interval(pa.MonthDayNano([1, 2, -60_000_000_000])) == "1 months 2 days -0:01:00"
+    assert _interval(pa.MonthDayNano([0, 0, 0])) == "0:00:00"

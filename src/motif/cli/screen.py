@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from datetime import timedelta
 from types import TracebackType
 from typing import Self
 
@@ -45,7 +46,19 @@ def _cell(value: object) -> Text:
         return Text("NULL", style="dim")
     if isinstance(value, bool):
         return Text(str(value).lower())
+    if isinstance(value, pa.MonthDayNano):
+        return Text(_interval(value))
     return Text(printable(value.hex() if isinstance(value, bytes) else str(value)))
+
+
+def _interval(value: pa.MonthDayNano) -> str:
+    """A length of time as people write it, for example `2 days 0:01:30`."""
+    parts = [f"{value.months} months"] if value.months else []
+    parts += [f"{value.days} days"] if value.days else []
+    time = timedelta(microseconds=abs(value.nanoseconds) // 1_000)
+    if time or not parts:
+        parts.append(f"{'-' if value.nanoseconds < 0 else ''}{time}")
+    return " ".join(parts)
 
 
 def printable(text: str) -> str:
