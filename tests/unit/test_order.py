@@ -14,6 +14,7 @@ import pytest
 
 from motif.engine.order import Layout, SortColumn, arrange
 from motif.hosts.duckdb import type_of
+from motif.hosts.spark import worker
 from motif.ir.expr import Column
 
 COLUMNS: dict[str, tuple[pa.DataType, str, list[object]]] = {
@@ -139,7 +140,6 @@ def test_the_sort_does_not_depend_on_the_order_of_arrival() -> None:
 
 
 def sorted_by_worker(rows: pa.Table, plan: Layout, memory_bytes: int) -> pa.Table:
-    worker = pytest.importorskip("motif.hosts.spark.worker", exc_type=ImportError)
     batches = iter(rows.to_batches(max_chunksize=17))
     return pa.concat_tables(worker._sorted(batches, plan, memory_bytes))
 

@@ -403,10 +403,13 @@ def plan_statement(database: Database, statement: Statement) -> list[tuple[Progr
         program, source = plan_clause(database, statement, clause)
         database.add(clause.name, empty_result(program, source))
         plans.append((program, source))
-    if plans:
-        with _outer_errors(statement):
-            database.describe(statement.outer_sql)
+    _check_outer(database, statement)
     return plans
+
+
+def _check_outer(database: Database, statement: Statement) -> None:
+    with _outer_errors(statement):
+        database.describe(statement.outer_sql)
 
 
 @contextmanager
@@ -432,7 +435,7 @@ def statement_errors(statement: Statement, tables: Mapping[str, Any]) -> list[Mo
                 return unknown
             program, source = plan_clause(database, statement, clause)
             database.add(clause.name, empty_result(program, source))
-        plan_statement(database, statement)
+        _check_outer(database, statement)
     except MotifError as error:
         return [error]
     return []

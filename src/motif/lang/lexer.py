@@ -125,6 +125,8 @@ class _Lexer:
         if len(self.text) > limit:
             raise LimitExceeded(
                 f"the query text has {len(self.text):,} characters, more than the limit query_chars = {limit:,}",
+                source=self.text[: limit + 1],
+                span=Span(limit, limit + 1),
                 hint="keep data in tables, not in the query; or raise query_chars in motif.limits",
             )
         if bad := _FORBIDDEN.search(self.text):

@@ -6,6 +6,8 @@ with moves to the `At` or `Aggregate` node around them.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+
 from motif.errors import LimitExceeded, QueryBindError, Span, UnsupportedQuery, did_you_mean
 from motif.ir.expr import AGGREGATES, Aggregate, At, Column, End, Expr, Label, MatchNumber, Mode
 from motif.lang.cursor import Cursor, describe, fold
@@ -18,7 +20,7 @@ _AGGREGATE_WORDS = frozenset(name.upper() for name in AGGREGATES)
 ROW_PATTERN_FUNCTIONS = _AGGREGATE_WORDS | _ENDS | _STEPS.keys() | {"CLASSIFIER", "MATCH_NUMBER"}
 
 
-class NavigationParser(Cursor):
+class NavigationParser(Cursor, ABC):
     """Reads references to rows of a match; `expression` comes from the full parser."""
 
     def __init__(self, tokens: Tokens, pos: int, end: int, scope: Scope) -> None:
@@ -26,9 +28,9 @@ class NavigationParser(Cursor):
         self.scope = scope
         self.argument: Argument | None = None
 
+    @abstractmethod
     def expression(self, power: int = 0) -> Expr:
         """The longest expression whose operators bind at least as tightly as `power`."""
-        raise NotImplementedError
 
     # -- references -----------------------------------------------------------------------------
 
