@@ -1,4 +1,4 @@
--- The same with a condition that depends on the match, so nothing can be remembered.
+-- The same with a condition that depends on the match: dead ends hold only for the rows it reads.
 SELECT *
 FROM equal MATCH_RECOGNIZE (
   ORDER BY i

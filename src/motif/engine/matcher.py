@@ -24,7 +24,8 @@ from motif.plan.scalar import Const, Fold, LabelAt, Lane, Read, as_int, lane, sc
 COMPILE_FROM_ROWS = 200_000
 """Below this the loop runs as plain Python: compiling takes longer than it saves."""
 MOST_LABELS = 4_000_000
-STACK = 256
+STACK = 1_024
+"""Entries for which the stacks of the search have room at first."""
 LONG_SEARCH = 1_000
 """Steps after which a search begins to remember dead ends together with the rows they depend on."""
 _SKIPS = {
@@ -142,18 +143,21 @@ class Run:
         fixed = self._fixed_arguments()
         state = self._ints([0, self.resume.start, self.resume.number, 0, 0])
         room = min(self.rows.count + 16, MOST_LABELS)
+        depth = STACK
         status = search.FULL
-        while status == search.FULL:
+        while status in (search.FULL, search.DEEP):
             spaces = [self._zeros(min(room, self.rows.count + 1)) for _ in range(4)]
             labels = self._zeros(room, np.int32)
-            stacks = [self._zeros(STACK) for _ in range(3)]
+            stacks = [self._zeros(depth * width) for width in (1, 1, self.program.environment.signature, 1)]
             status = loop(*fixed[:12], state, fixed[12], *stacks, *spaces, labels, fixed[13])
             found, written = int(state[search.FOUND]), int(state[search.WRITTEN])
             if status > search.UNDECIDED:
                 raise self._failure(status)
             if found:
                 yield _chunk(spaces, labels, found, written)
-            else:
+            if status == search.DEEP:
+                depth *= 4
+            elif not found:
                 room *= 2
         self.segment = int(state[search.SEGMENT])
         self.resume = Resume(int(state[search.START]), int(state[search.NUMBER]), self.resume.dropped)
@@ -286,13 +290,13 @@ class Run:
         return (*arrays, *self._signatures(used))
 
     def _signatures(self, used: int) -> tuple[Any, ...]:
-        """Flags of signed states, and room for the signatures of dead ends and of the stack."""
+        """Flags of signed states, and room for the signatures of dead ends."""
         width = self.program.environment.signature
         if not width:
             return ()
         cells = used * (self.rows.count + len(self.rows.bounds) + 1) + 1
         dead: Any = np.empty(cells * width, np.int64) if self.compiled else {}
-        return self._bytes(np.array(self.program.memory.signed)), dead, self._zeros(STACK * width)
+        return self._bytes(np.array(self.program.memory.signed)), dead
 
     def _int_constant(self, node: Const) -> int:
         return self.rows.code(node.value) if lane(node.type) is Lane.CODE else as_int(node.value, node.type)

@@ -12,6 +12,9 @@ mask       mask[variable * rows + row] != 0 where the row-only part of the condi
 startable  0 where no match can start; limit: first row out of reach of WITHIN, per start row
 settings   named above `search`; state: where to go on, and what happened; named there too
 dead       one byte per (row, slot): nothing found from there
+stack_...  what is still to try: a state >= 0 and its row; or -1 - state, a remembered SPLIT (with its signature,
+           in match-dependent patterns) of which everything above it on the stack is a part
+trail      cells of `dead` to clear after the search
 labels     automaton state that took each row of each match, one match after the other
 env        arrays that the generated statements read
 
@@ -32,13 +35,8 @@ SKIP_PAST_LAST, SKIP_NEXT, SKIP_FIRST, SKIP_LAST = 0, 1, 2, 3
 # indexes into `state`
 SEGMENT, START, NUMBER, FOUND, WRITTEN = range(5)
 
-# what `search` returns
-DONE, FULL, UNDECIDED, TOO_MANY_STEPS, SKIP_UNBOUND, SKIP_LOOPS = range(6)
-
-
-def grow(stack: list[int]) -> list[int]:
-    """Twice the room."""
-    return stack + [0] * len(stack)
+# what `search` returns; FULL and DEEP: it can go on with more room for matches or on the stacks
+DONE, FULL, DEEP, UNDECIDED, TOO_MANY_STEPS, SKIP_UNBOUND, SKIP_LOOPS = range(7)
 
 
 def search(
@@ -58,6 +56,7 @@ def search(
     dead: Any,
     stack_state: Any,
     stack_row: Any,
+    stack_signature: Any,  # noqa: ARG001 - written by generated statements
     trail: Any,
     out_start: Any,
     out_end: Any,
@@ -68,7 +67,8 @@ def search(
 ) -> int:
     """Find matches from where `state` says; returns why it stopped.
 
-    One loop on purpose: here a call costs more than a line.
+    One loop on purpose: here a call costs more than a line. No array is ever assigned anew, stacks that are full are
+    the caller's affair: compiled, an array in such a variable has its references counted at every step.
     """
     rows = settings[0]
     slots = settings[1]
@@ -119,13 +119,13 @@ def search(
                 while True:
                     steps += 1
                     if steps > max_steps:
-                        status = 3
+                        status = 4
                         break
                     code = op[pc]
                     if code == 0:
                         if row < stop:
                             if row >= known:
-                                status = 2
+                                status = 3
                                 break
                             if mask[arg[pc] * rows + row] != 0:
                                 if written + row - start >= len(labels):
@@ -139,20 +139,24 @@ def search(
                                     pc = preferred[pc]
                                     continue
                         elif is_open and stop >= high:
-                            status = 2
+                            status = 3
                             break
                     elif code == 1:
                         where = slot[pc]
+                        # <defer>
                         seen = where >= 0 and dead[(row + segment) * slots + where] != 0
                         # <recall>
                         if not seen:
-                            if top == len(stack_state):
-                                stack_state = grow(stack_state)
-                                stack_row = grow(stack_row)
-                                # <grow>
-                            stack_state[top] = pc
+                            if top + 2 > len(stack_state):
+                                status = 2
+                                break
+                            if where >= 0:
+                                stack_state[top] = -1 - pc
+                                stack_row[top] = row
+                                # <sign>
+                                top += 1
+                            stack_state[top] = other[pc]
                             stack_row[top] = row
-                            # <sign>
                             top += 1
                             pc = preferred[pc]
                             continue
@@ -166,35 +170,29 @@ def search(
                             continue
                     elif row == high:
                         if is_open:
-                            status = 2
+                            status = 3
                             break
                         pc = preferred[pc]
                         continue
-                    # Dead end: go back to the last SPLIT whose other side is untried.
+                    # Dead end: go back to the other side of the last SPLIT that has it untried.
                     back = -1
                     while top > 0:
-                        pc = stack_state[top - 1]
+                        top -= 1
+                        pc = stack_state[top]
                         if pc >= 0:
-                            back = stack_row[top - 1]
-                            where = slot[pc]
-                            # <forget>
-                            if where >= 0:
-                                stack_state[top - 1] = -1 - pc
-                            else:
-                                top -= 1
-                            pc = other[pc]
+                            back = stack_row[top]
                             break
                         # Both sides failed: nothing can be found from this state and row.
-                        top -= 1
                         pc = -1 - pc
                         cell = (stack_row[top] + segment) * slots + slot[pc]
-                        dead[cell] = 1
-                        # <remember>
                         if fleeting[pc] != 0:
                             if marks == len(trail):
-                                trail = grow(trail)
+                                status = 2
+                                break
                             trail[marks] = cell
                             marks += 1
+                        dead[cell] = 1
+                        # <remember>
                     if back < 0:
                         break
                     # <undo>
@@ -227,10 +225,10 @@ def search(
                                     if skip == 2:
                                         break
                             if target < 0:
-                                status = 4
+                                status = 5
                                 break
                             if target == start:
-                                status = 5
+                                status = 6
                                 break
                             next_start = target
                     number += 1

@@ -91,7 +91,9 @@ class Generator:
         return [*self.lines, f"ok = {' and '.join(tests)}"]
 
     def position(self, place: Place) -> str:
-        """A local with the row at a place, -1 where there is none."""
+        """The row at a place, mostly in a local; -1 where there is none."""
+        if place.base is Base.ROW and not place.shift:
+            return "row"
         name = f"q{len(self.lines)}"
         match place.base:
             case Base.ROW:
@@ -117,15 +119,16 @@ class Generator:
             at = self.position(node.place)
             column = self.column(node.column)
             number = len(self.lines)
+            self.reads[node] = Value(f"v{number}", f"e{number}")
+            found = [f"e{number} = z{column}[{at}] != 0", f"v{number} = c{column}[{at}]"]
+            if at == "row":
+                self.lines += found
+                return self.reads[node]
             zero = "0.0" if lane(node.type) is Lane.FLOAT else "0"
             given = node.absent is not None and node.absent.value is not None
             absent = self.constant(node.absent) if given and node.absent is not None else zero
-            self.lines.append(f"v{number} = {absent}")
-            self.lines.append(f"e{number} = {not given}")
-            self.lines.append(f"if {at} >= 0:")
-            self.lines.append(f"    e{number} = z{column}[{at}] != 0")
-            self.lines.append(f"    v{number} = c{column}[{at}]")
-            self.reads[node] = Value(f"v{number}", f"e{number}")
+            self.lines += [f"v{number} = {absent}", f"e{number} = {not given}", f"if {at} >= 0:"]
+            self.lines += ["    " + line for line in found]
         return self.reads[node]
 
     def label(self, node: LabelAt) -> Value:

@@ -75,6 +75,10 @@ def _fold_state(node: Fold, generator: Generator) -> list[str]:
     return [f"t{j}[{count}]", f"u{j}[{count}]"]
 
 
+def _block(head: str, statements: list[str]) -> list[str]:
+    return [head, *("    " + statement for statement in statements)]
+
+
 class _Writer:
     def __init__(
         self, environment: Environment, variables: tuple[str, ...], tests: dict[int, list[str]], items: list[str]
@@ -95,43 +99,29 @@ class _Writer:
         names += [f"p{k}" for k in range(len(environment.sets))]
         names += [f"{letter}{j}" for j in range(len(environment.folds)) for letter in "tu"]
         names += [f"{letter}{c}" for c in range(len(environment.columns)) for letter in "cz"]
-        names += ["sx", "sg", "ss"] if self.items else []
-        return "\n".join([*(f"{name} = env[{i}]" for i, name in enumerate(names)), self.reset()])
+        names += ["sx", "sg"] if self.items else []
+        lines = [f"{name} = env[{i}]" for i, name in enumerate(names)]
+        lines += ["patience = settings[9]"] if self.items else []
+        return "\n".join([*lines, self.reset()])
 
     def reset(self) -> str:
-        counts = [f"n{k} = 0" for k in range(len(self.environment.sets))]
-        return "\n".join([*counts, "unsigned = 0"])
+        return "\n".join(f"n{k} = 0" for k in range(len(self.environment.sets)))
 
     def memory(self) -> Markers:
-        """Dead ends with their signature; entries of the stack below `unsigned` have none.
-
-        sx flags signed states, sg holds the signatures of dead ends, ss those of the states on the stack.
-        """
+        """Dead ends with their signature: sx flags signed states, sg holds the signatures of their dead ends."""
         if not self.items:
             return ()
         width = len(self.items)
-
+        at = f"at = ((row + segment) * slots + where) * {width}"
         same = " and ".join(f"sg[at + {i}] == {item}" for i, item in enumerate(self.items))
+        sign = [f"stack_signature[top * {width} + {i}] = {item}" for i, item in enumerate(self.items)]
+        remember = [f"sg[cell * {width} + {i}] = stack_signature[top * {width} + {i}]" for i in range(width)]
         return (
-            (
-                "recall",
-                f"if seen and sx[pc] != 0:\n    at = ((row + segment) * slots + where) * {width}\n    seen = {same}",
-            ),
-            ("grow", "ss = grow(ss)"),
-            ("sign", self.sign(width)),
-            ("forget", "if sx[pc] != 0 and top <= unsigned:\n    where = -1"),
-            ("remember", self.remember(width)),
+            ("defer", "\n".join(_block("if sx[pc] != 0 and steps <= patience:", ["where = -1"]))),
+            ("recall", "\n".join(_block("if seen and sx[pc] != 0:", [at, f"seen = {same}"]))),
+            ("sign", "\n".join(_block("if sx[pc] != 0:", sign))),
+            ("remember", "\n".join(_block("if sx[pc] != 0:", remember))),
         )
-
-    def sign(self, width: int) -> str:
-        lines = ["if sx[pc] != 0 and steps > settings[9]:", "    if unsigned > top:", "        unsigned = top"]
-        lines += [f"    ss[top * {width} + {i}] = {item}" for i, item in enumerate(self.items)]
-        return "\n".join([*lines, "elif sx[pc] != 0:", "    unsigned = top + 1"])
-
-    def remember(self, width: int) -> str:
-        lines = ["if sx[pc] != 0:"]
-        lines += [f"    sg[cell * {width} + {i}] = ss[top * {width} + {i}]" for i in range(width)]
-        return "\n".join(lines)
 
     def take(self) -> str:
         lines = [line for j, fold in enumerate(self.environment.folds) for line in self.whole_match(j, fold)]
@@ -141,7 +131,7 @@ class _Writer:
         if not self.environment.sets:
             return "pass"
         given_back = self.by_variable("arg[labels[written + row - start]]", lambda v: self.counted(v, "-"))
-        return "\n".join(["while row > back:", "    row -= 1", *("    " + line for line in given_back)])
+        return "\n".join(_block("while row > back:", ["row -= 1", *given_back]))
 
     def by_variable(self, selector: str, statements_of: Callable[[int], list[str]]) -> list[str]:
         """Statements of the variable that `selector` names, for those that have any."""
@@ -149,7 +139,7 @@ class _Writer:
         word = "if"
         for variable in range(len(self.variables)):
             if statements := statements_of(variable):
-                lines += [f"{word} var == {variable}:", *("    " + line for line in statements)]
+                lines += _block(f"{word} var == {variable}:", statements)
                 word = "elif"
         return lines
 
@@ -164,7 +154,7 @@ class _Writer:
         if variable in self.tests:
             lines += self.tests[variable]
             if self.sets_of(variable):
-                lines += ["if not ok:", *("    " + line for line in self.counted(variable, "-"))]
+                lines += _block("if not ok:", self.counted(variable, "-"))
         return lines
 
     def counted(self, variable: int, sign: str) -> list[str]:

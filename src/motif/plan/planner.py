@@ -36,9 +36,6 @@ from motif.plan.scalar import (
 from motif.plan.source import HostRefusal, Source
 from motif.plan.typer import Typer
 
-ALWAYS, PER_SEARCH, SIGNED = 0, 1, 2
-"""How long a dead end stays one: for the partition, for one search, for paths with the same signature."""
-
 
 def plan(query: RowQuery, source: Source) -> Program:
     """Check the query against its input and compile it."""
@@ -259,54 +256,57 @@ def _memory(
 ) -> Memory:
     """Which SPLITs may remember dead ends, and for how long.
 
-    A dead end stays dead for the partition if no condition reachable from it depends on the match; for one search if
-    those depend only on where the match started; otherwise for paths of that search on which they would read the same.
+    A dead end stays dead for the partition, unless a condition reachable from it depends on where the match started:
+    then for one search. If one reads rows of variables, it is dead only for paths on which that would read the same.
     """
-    worst = _worst_reachable(machine, [_dependence(parts, variables) for parts in dependent])
+    depends_on_start = _reaching(machine, [_reads_start(parts, variables) for parts in dependent])
+    signed = _reaching(machine, [_reads_variables(parts, variables) for parts in dependent])
     brief = query.within is not None or query.match_mode is MatchMode.INCREMENTAL
     slots, used = [], 0
-    for state, level in enumerate(worst):
-        remembered = machine.op[state] == a.SPLIT and (level != SIGNED or has_signature)
+    for state in range(len(machine)):
+        remembered = machine.op[state] == a.SPLIT and (not signed[state] or has_signature)
         slots.append(used if remembered else -1)
         used += remembered
     return Memory(
         slots=tuple(slots),
-        fleeting=tuple(brief or level != ALWAYS for level in worst),
-        signed=tuple(level == SIGNED for level in worst),
+        fleeting=tuple(brief or depends for depends in depends_on_start),
+        signed=tuple(signed),
     )
 
 
-def _dependence(parts: tuple[Scalar, ...], variables: tuple[str, ...]) -> int:
-    worst = ALWAYS
-    for node in (inner for part in parts for inner in scalars(part)):
-        match node:
-            case Read(place=place) if place.base is Base.SET:
-                return SIGNED
-            case LabelAt():
-                return SIGNED
-            case Fold(members=members) if members != variables:
-                return SIGNED
-            case Read(place=place) if place.base is Base.MATCH:
-                worst = PER_SEARCH
-            case Fold() | Trying():
-                worst = PER_SEARCH
-            case _:
-                pass
-    return worst
+def _reads_variables(parts: tuple[Scalar, ...], variables: tuple[str, ...]) -> bool:
+    """Depends on which rows were taken for which variable."""
+    return any(
+        isinstance(node, LabelAt)
+        or (isinstance(node, Read) and node.place.base is Base.SET)
+        or (isinstance(node, Fold) and node.members != variables)
+        for part in parts
+        for node in scalars(part)
+    )
 
 
-def _worst_reachable(machine: a.Automaton, classes: Sequence[int]) -> list[int]:
-    """Per state, the worst class among conditions that may still be tested."""
-    worst = [classes[machine.var[s]] if machine.op[s] == a.SYMBOL else ALWAYS for s in range(len(machine))]
-    before: list[list[int]] = [[] for _ in worst]
+def _reads_start(parts: tuple[Scalar, ...], variables: tuple[str, ...]) -> bool:
+    """Depends on the first row of the match, or on its number."""
+    return any(
+        isinstance(node, Trying)
+        or (isinstance(node, Read | LabelAt) and node.place.base is Base.MATCH)
+        or (isinstance(node, Fold) and node.members == variables)
+        for part in parts
+        for node in scalars(part)
+    )
+
+
+def _reaching(machine: a.Automaton, tested: Sequence[bool]) -> list[bool]:
+    """Per state: the condition of some variable for which `tested` holds may still be tested."""
+    found = [machine.op[state] == a.SYMBOL and tested[machine.var[state]] for state in range(len(machine))]
+    before: list[list[int]] = [[] for _ in found]
     for state in range(len(machine)):
         for successor in machine.successors(state):
             before[successor].append(state)
-    for level in (SIGNED, PER_SEARCH):
-        pending = [state for state, found in enumerate(worst) if found == level]
-        while pending:
-            for state in before[pending.pop()]:
-                if worst[state] < level:
-                    worst[state] = level
-                    pending.append(state)
-    return worst
+    pending = [state for state, reaches in enumerate(found) if reaches]
+    while pending:
+        for state in before[pending.pop()]:
+            if not found[state]:
+                found[state] = True
+                pending.append(state)
+    return found
