@@ -19,6 +19,10 @@ class Limits:
     quantifier_bound: int = 1_000
     pattern_states: int = 20_000
     permute_items: int = 10
+    pattern_ways: int = 1_000
+    """Ways through an event pattern, once OR and ANY are spelled out."""
+    each_events: int = 20
+    """Events of which PICK EACH of a repeated variable may form lists: n events have 2^n of them."""
     navigation_offset: int = 1_000
     literal_digits: int = 4_300
     identifier_chars: int = 512

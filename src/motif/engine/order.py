@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -16,7 +17,7 @@ import pyarrow.compute as pc
 from motif.engine.arrays import Array, Lanes, arrow, flat, null_flags, numpy_of, plain_type, to_lanes
 from motif.ir.expr import Expr
 from motif.ir.types import Type
-from motif.plan.program import Program
+from motif.plan.program import SortKey
 from motif.plan.scalar import Lane, lane
 
 
@@ -28,6 +29,21 @@ class SortColumn:
     type: Type
     descending: bool = False
     nulls_first: bool = False
+
+
+class Sortable(Protocol):
+    """What the order of rows takes to know of a program."""
+
+    @property
+    def columns(self) -> tuple[Expr, ...]: ...
+    @property
+    def keys(self) -> tuple[int, ...]: ...
+    @property
+    def order(self) -> tuple[SortKey, ...]: ...
+    @property
+    def ties(self) -> tuple[Expr, ...]: ...
+    @property
+    def windowed(self) -> bool: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +58,7 @@ class Layout:
     ties: tuple[SortColumn, ...]
 
 
-def layout(program: Program, types: Sequence[Type]) -> Layout:
+def layout(program: Sortable, types: Sequence[Type]) -> Layout:
     """What must cross for `program`; `types` are those of `sort_exprs(program)`."""
     exprs = crossing(program)
     order = tuple(
@@ -53,12 +69,12 @@ def layout(program: Program, types: Sequence[Type]) -> Layout:
     return Layout(tuple(exprs), len(program.columns), program.keys, order, ties)
 
 
-def crossing(program: Program) -> list[Expr]:
+def crossing(program: Sortable) -> list[Expr]:
     """Row expressions that cross when rows are sorted on this side."""
     return list(dict.fromkeys([*program.columns, *(item.expr for item in program.order), *_breakers(program)]))
 
 
-def _breakers(program: Program) -> tuple[Expr, ...]:
+def _breakers(program: Sortable) -> tuple[Expr, ...]:
     """Rows that the host has numbered never tie."""
     return () if program.windowed else program.ties
 

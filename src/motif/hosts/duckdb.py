@@ -32,6 +32,7 @@ from motif.ir.render import render_row_sql
 from motif.ir.types import Kind, Schema, Type
 from motif.lang.statement import Clause, Statement
 from motif.plan.bind import bind_errors
+from motif.plan.events.program import EventProgram
 from motif.plan.planner import plan
 from motif.plan.program import Program
 from motif.plan.source import HostRefusal
@@ -75,6 +76,10 @@ def type_of(name: str) -> Type:
     if name.startswith("enum("):
         return Type(Kind.STRING, ordered=False)
     return Type(_KINDS.get(name, Kind.OTHER), scale=3 if name == "timestamp_ns" else 0)
+
+
+Planned = Program | EventProgram
+"""A program of either language: their outputs look alike to a host."""
 
 
 def quoted(name: str) -> str:
@@ -141,7 +146,7 @@ class Database:
             "SET errors_as_json = true",
             "SET enable_progress_bar = false",
             "SET python_enable_replacements = false",
-            f"SET allowed_paths = [{', '.join(_literal(path) for path in allowed)}]",
+            f"SET allowed_paths = [{', '.join(literal(path) for path in allowed)}]",
             "SET enable_external_access = false",
             "SET lock_configuration = true",
         ):
@@ -152,7 +157,7 @@ class Database:
             raise MotifError(f"there is no file {path} (table {name})", hint="paths are relative to where you are")
         reader = reader_of(path)
         try:
-            self.connection.execute(f"CREATE VIEW {quoted(name)} AS SELECT * FROM {reader}({_literal(path)})")
+            self.connection.execute(f"CREATE VIEW {quoted(name)} AS SELECT * FROM {reader}({literal(path)})")
         except duckdb.Error as error:
             raise MotifError(f"cannot read {path}: {_Refused(error).message}") from None
         ending = reader.removeprefix("read_")
@@ -181,17 +186,18 @@ class Database:
             self.describe(sql)  # says the same with its place, unless it is a row that is to blame
             raise _Refused(error, self.tables) from None
 
-    def table(self, sql: str) -> pa.Table:
+    def table(self, sql: str, progress: Progress | None = None) -> pa.Table:
         """The result of a query."""
         reader = self.reader(sql)
-        return pa.Table.from_batches(_batches(reader), reader.schema)
+        return pa.Table.from_batches(_counted(_batches(reader), progress), reader.schema)
 
     def add(self, name: str, table: pa.Table) -> None:
         """Make a result a table of its own."""
         self.connection.register(name, table)
 
 
-def _literal(text: str) -> str:
+def literal(text: str) -> str:
+    """A string literal from which nothing escapes."""
     return "'" + text.replace("'", "''") + "'"
 
 
@@ -216,6 +222,10 @@ class DuckSource:
             self._schema = {name: type_of(kind) for name, kind in self.database.describe(self.select("*"))}
         return self._schema
 
+    def empty(self) -> DuckSource:
+        """The same columns without a row."""
+        return DuckSource(self.database, self.ctes, f"(SELECT * FROM {self.relation} LIMIT 0) AS nothing")
+
     def types_of(self, exprs: Sequence[Expr]) -> list[Type]:
         if not exprs:
             return []
@@ -238,14 +248,15 @@ def input_sql(program: Program, source: DuckSource) -> str:
         direction = "DESC" if item.descending else "ASC"
         order.append(f"{row_sql(item.expr)} {direction} NULLS {'FIRST' if item.nulls_first else 'LAST'}")
     order += [f"{row_sql(expr)} ASC NULLS LAST" for expr in program.ties if not program.windowed]
-    return source.select(_columns(program.columns), f"ORDER BY {', '.join(order)}" if order else "")
+    return source.select(columns_sql(program.columns), f"ORDER BY {', '.join(order)}" if order else "")
 
 
-def _columns(exprs: Sequence[Expr]) -> str:
+def columns_sql(exprs: Sequence[Expr]) -> str:
+    """Row expressions as columns c0, c1, ..."""
     return ", ".join(f"{row_sql(expr)} AS c{i}" for i, expr in enumerate(exprs))
 
 
-def output_sql(program: Program, leaves: str = _LEAVES) -> str:
+def output_sql(program: Planned, leaves: str = _LEAVES) -> str:
     """What DuckDB does after it: the scalars of the measures."""
     items = [f"{row_sql(expr)} AS {quoted(name)}" for name, expr in program.outputs.columns]
     return f"SELECT {', '.join(items)} FROM {leaves}"
@@ -255,7 +266,7 @@ def run_program(
     program: Program, source: DuckSource, *, compiled: bool | None = None, progress: Progress | None = None
 ) -> pa.Table:
     """Matches of one planned clause: sorted here if the rows fit into memory, else by DuckDB."""
-    with _user_errors(program.query.source):
+    with user_errors(program.query.source):
         parts = _in_memory(program, source, compiled, progress)
         if parts is None:
             parts = _streamed(program, source, compiled, progress)
@@ -268,7 +279,7 @@ def _in_memory(
     """Numbers sort faster here, on all cores, than rows do in a query; None where they are too many."""
     exprs = crossing(program)
     plan = layout(program, source.types_of(exprs))
-    reader = source.database.reader(source.select(_columns(exprs)))
+    reader = source.database.reader(source.select(columns_sql(exprs)))
     held, size = [pa.Table.from_batches([], reader.schema)], 0
     for batch in _batches(reader):
         held.append(pa.Table.from_batches([batch]))
@@ -287,7 +298,7 @@ def _streamed(program: Program, source: DuckSource, compiled: bool | None, progr
     return list(_drive(session, reader, progress))
 
 
-def final_columns(program: Program, source: DuckSource, leaves: pa.Table) -> pa.Table:
+def final_columns(program: Planned, source: DuckSource, leaves: pa.Table) -> pa.Table:
     """The output columns from what the engine returned."""
     if not program.outputs.is_plain:
         return _scalars(program, source, leaves)
@@ -311,6 +322,13 @@ def _batches(reader: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
         raise QueryDataError(_first_line(error)) from None
 
 
+def _counted(batches: Iterator[pa.RecordBatch], progress: Progress | None) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        if progress is not None:
+            progress(batch.num_rows)
+        yield batch
+
+
 def _first_line(error: BaseException) -> str:
     text = str(error)
     if "{" in text:
@@ -319,18 +337,18 @@ def _first_line(error: BaseException) -> str:
     return text.strip().splitlines()[0] if text.strip() else type(error).__name__
 
 
-def _scalars(program: Program, source: DuckSource, leaves: pa.Table) -> pa.Table:
+def _scalars(program: Planned, source: DuckSource, leaves: pa.Table) -> pa.Table:
     database = source.database
     database.add(_LEAVES, leaves)
     try:
-        with _user_errors(program.query.source, program):
+        with user_errors(program.query.source, program):
             return database.table(output_sql(program))
     finally:
         database.connection.unregister(_LEAVES)
 
 
 @contextmanager
-def _user_errors(source: str, program: Program | None = None) -> Iterator[None]:
+def user_errors(source: str, program: Planned | None = None) -> Iterator[None]:
     """DuckDB's refusals as ours; of a measure, pointing at the measure."""
     try:
         yield
@@ -339,7 +357,7 @@ def _user_errors(source: str, program: Program | None = None) -> Iterator[None]:
         raise refused.as_error(source, span) from None
 
 
-def _blamed(refused: _Refused, program: Program) -> Span | None:
+def _blamed(refused: _Refused, program: Planned) -> Span | None:
     """The measure in which DuckDB's error lies."""
     if refused.position is None:
         return None

@@ -20,8 +20,8 @@ from motif.ir.query import MatchMode, Order, RowQuery, Skip, SkipTo, Within
 Dialect: TypeAlias = OneOf["duckdb", "spark"]
 Quote: TypeAlias = Callable[[str], str]
 
-_PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_KEYWORDS = frozenset(
+PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+KEYWORDS = frozenset(
     """ALL AND ANY ARRAY AS ASC AT BETWEEN BY CASE CAST COLLATE CURRENT_DATE CURRENT_TIME CURRENT_TIMESTAMP CURRENT_USER
     DATE DEFINE DESC DISTINCT DIV ELSE END ESCAPE FALSE FINAL FIRST FROM GLOB GROUP HAVING ILIKE IN INCREMENTAL INITIAL
     INTERVAL IS ISNULL JOIN LAMBDA LAST LIKE LIMIT LOCALTIME LOCALTIMESTAMP MAP MATCH_RECOGNIZE MAXIMAL MEASURES NEXT
@@ -29,10 +29,10 @@ _KEYWORDS = frozenset(
     SOME SUBSET TABLE THEN TIME TIMESTAMP TO TRUE UNION USING VALUES WHEN WHERE WITH WITHIN AFTER OVER FILTER IGNORE
     RESPECT""".split()
 )
-_OR, _AND, _NOT, _IS, _COMPARISON, _PREDICATE, _CONCAT, _SUM, _PRODUCT, _UNARY, _ATOM = range(1, 12)
+_OR, AND, _NOT, _IS, _COMPARISON, _PREDICATE, _CONCAT, _SUM, _PRODUCT, _UNARY, _ATOM = range(1, 12)
 _BINARY = {
     "or": _OR,
-    "and": _AND,
+    "and": AND,
     "||": _CONCAT,
     "+": _SUM,
     "-": _SUM,
@@ -59,21 +59,23 @@ def backticks(name: str) -> str:
 def render_query(query: RowQuery, dialect: Dialect = "duckdb") -> str:
     """The whole clause: `MATCH_RECOGNIZE ( ... )`."""
     variables = frozenset(query.variables()) | {subset.name for subset in query.subsets}
-    return _Renderer(dialect, variables).query(query)
+    return Renderer(dialect, variables).query(query)
 
 
 def render_pattern(pattern: Pattern, dialect: Dialect = "duckdb") -> str:
     """What stands between the brackets of PATTERN ( ... )."""
-    return _Renderer(dialect).pattern(pattern)
+    return Renderer(dialect).pattern(pattern)
 
 
 def render_expr(expr: Expr, dialect: Dialect = "duckdb") -> str:
     """An expression as it would stand in MEASURES."""
-    return _Renderer(dialect).expr(expr)
+    return Renderer(dialect).expr(expr)
 
 
 @dataclass(frozen=True, slots=True)
-class _Renderer:
+class Renderer:
+    """Writes the row language; a subclass overrides what another language writes differently."""
+
     dialect: Dialect
     variables: frozenset[str] | None = None
     """Variables and subsets of the clause, where they are known."""
@@ -85,7 +87,7 @@ class _Renderer:
 
     def name(self, name: str) -> str:
         """A column or measure: quoted where the bare word could be taken for something else."""
-        plain = _PLAIN_NAME.fullmatch(name) and name.upper() not in _KEYWORDS
+        plain = PLAIN_NAME.fullmatch(name) and name.upper() not in KEYWORDS
         return name if plain else self.quoted(name)
 
     def var(self, name: str) -> str:
@@ -275,7 +277,7 @@ class _Renderer:
             case "case":
                 return _case([self._expr(arg, var)[0] for arg in args]), _ATOM
             case name:
-                function = name if _PLAIN_NAME.fullmatch(name) else self.quoted(name)
+                function = name if PLAIN_NAME.fullmatch(name) else self.quoted(name)
                 return f"{function}({', '.join(self._expr(arg, var)[0] for arg in args)})", _ATOM
 
 
@@ -355,5 +357,5 @@ def _call_sql(name: str, args: list[str], quote: Quote) -> str:
             return f"({args[0]} IN ({', '.join(args[1:])}))"
         case "case":
             return f"({_case(args)})"
-    function = name if _PLAIN_NAME.fullmatch(name) else quote(name)
+    function = name if PLAIN_NAME.fullmatch(name) else quote(name)
     return f"{function}({', '.join(args)})"

@@ -19,7 +19,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from motif.kernels import arith, fold, reach, search
+from motif.kernels import arith, fold, join, lists, reach, search
 
 Loop = Callable[..., Any]
 Markers = tuple[tuple[str, str], ...]
@@ -27,11 +27,25 @@ Markers = tuple[tuple[str, str], ...]
 
 _LOADING = threading.Lock()
 _HELPERS = (arith.add, arith.sub, arith.mul, arith.rem, arith.frem, arith.below, arith.alike)
+_LIST_HELPERS = (
+    lists.known,
+    lists.sum_whole,
+    lists.sum_float,
+    lists.min_whole,
+    lists.max_whole,
+    lists.min_float,
+    lists.max_float,
+)
 
 
 def search_loop(markers: Markers, *, compiled: bool) -> Loop:
     """The matching loop with these statements."""
-    return _compiled_search(markers) if compiled else _plain_search(markers)
+    return _compiled(search.search, markers) if compiled else _plain(search.search, markers)
+
+
+def join_loop(markers: Markers, *, compiled: bool) -> Loop:
+    """The loop for event patterns with these tests."""
+    return _compiled(join.join, markers) if compiled else _plain(join.join, markers)
 
 
 def fold_loop(*, floats: bool, compiled: bool) -> Loop:
@@ -46,47 +60,44 @@ def reach_loop(*, compiled: bool) -> Loop:
 
 
 @cache
-def _plain_search(markers: Markers) -> Loop:
+def _plain(loop: Loop, markers: Markers) -> Loop:
     if not markers:
-        return search.search
-    namespace: dict[str, Any] = {helper.__name__: helper for helper in _HELPERS}
-    exec(compile(_search_source(markers), "<motif kernel>", "exec"), namespace)  # noqa: S102 - generated, no query text
-    loop: Loop = namespace["search"]
-    return loop
+        return loop
+    namespace: dict[str, Any] = {helper.__name__: helper for helper in (*_HELPERS, *_LIST_HELPERS)}
+    exec(compile(_filled(loop, markers), "<motif kernel>", "exec"), namespace)  # noqa: S102 - generated, no query text
+    result: Loop = namespace[loop.__name__]
+    return result
 
 
 @cache
-def _compiled_search(markers: Markers) -> Loop:
-    body = _search_source(markers)
-    helpers = [decorated(helper) for helper in _HELPERS if f"{helper.__name__}(" in body]  # each takes time to compile
-    source = "\n".join((*helpers, "@kernel\n" + body))
-    loop: Loop = load(source).search
-    return loop
+def _compiled(loop: Loop, markers: Markers) -> Loop:
+    source = "@kernel\n" + _filled(loop, markers)
+    for helper in (*reversed(_LIST_HELPERS), *_HELPERS):  # those of lists call those of arithmetic
+        if f"{helper.__name__}(" in source:  # each takes time to compile
+            source = _decorated(helper) + "\n" + source
+    result: Loop = getattr(_load(source), loop.__name__)
+    return result
 
 
 @cache
 def _compiled_fold(name: str) -> Loop:
     loops = (arith.add, arith.below, fold.fold_whole, fold.fold_float)
-    loop: Loop = getattr(load("\n".join(decorated(loop) for loop in loops)), name)
+    loop: Loop = getattr(_load("\n".join(_decorated(loop) for loop in loops)), name)
     return loop
 
 
 @cache
 def _compiled_reach() -> Loop:
-    loop: Loop = load(decorated(reach.reach)).reach
+    loop: Loop = _load(_decorated(reach.reach)).reach
     return loop
 
 
-def decorated(function: Loop) -> str:
+def _decorated(function: Loop) -> str:
     """The text of a function that is to be compiled."""
     return "@kernel\n" + inspect.getsource(function)
 
 
-def _search_source(markers: Markers) -> str:
-    return filled(search.search, markers)
-
-
-def filled(loop: Loop, markers: Markers) -> str:
+def _filled(loop: Loop, markers: Markers) -> str:
     """The text of a loop with each marker line replaced by its statements at the same indent."""
     statements: Mapping[str, str] = dict(markers)
     lines: list[str] = []
@@ -100,7 +111,7 @@ def filled(loop: Loop, markers: Markers) -> str:
     return "\n".join(lines) + "\n"
 
 
-def load(body: str) -> Any:
+def _load(body: str) -> Any:
     """Import the text as a module whose compiled functions Numba keeps beside it."""
     header = "\n".join(
         (

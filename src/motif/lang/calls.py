@@ -267,8 +267,8 @@ class CallParser(NavigationParser):
     def refuse_query(self) -> None:
         """Complain if the bracket here holds a query."""
         if self.at_op("(") and reads_nested_query(self.peek(1), self.peek(2)):
-            hint = "compute it in a sub-query in front of MATCH_RECOGNIZE and use its column"
-            self.fail("a sub-query is not offered inside of MATCH_RECOGNIZE", hint=hint, error=UnsupportedQuery)
+            hint = f"compute it {self.computed_before} and use its column"
+            self.fail(f"a sub-query is not offered {self.inside}", hint=hint, error=UnsupportedQuery)
 
     def refuse_method(self, name: Token) -> NoReturn:
         """`x.f(...)`: a chained call or a function of a schema; which, only the host could tell."""

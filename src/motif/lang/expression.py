@@ -108,7 +108,7 @@ class ExpressionParser(OperandParser):
         self.fail(
             f"the expression is more than nesting_depth = {limit} deep",
             expr.span,
-            "compute parts of it in a sub-query in front of MATCH_RECOGNIZE",
+            f"compute parts of it {self.computed_before}",
             LimitExceeded,
         )
 
@@ -141,7 +141,7 @@ class ExpressionParser(OperandParser):
             text.add(operand, start)
             if self.accept_op("::"):
                 self.type_name()
-            elif self.at_op("["):
+            elif self.at_subscript():
                 self._subscript(text)
             elif self.at_op(".") and self.peek(1).kind is Kind.NAME:
                 self._fields()
@@ -149,6 +149,10 @@ class ExpressionParser(OperandParser):
                 return operand
             assert self.pos > behind, "each of them steps over something"
             operand = text.build()
+
+    def at_subscript(self) -> bool:
+        """Whether `[` stands here and belongs to the operand before it."""
+        return self.at_op("[")
 
     def _subscript(self, text: VerbatimBuilder) -> None:
         close = self.close_of(self.pos)

@@ -14,7 +14,7 @@ from motif.lang.cursor import Cursor
 from motif.lang.lexer import Kind
 
 _SECOND = 1_000_000
-_FIXED = {
+FIXED = {
     "MICROSECOND": 1,
     "MILLISECOND": 1_000,
     "SECOND": _SECOND,
@@ -23,7 +23,8 @@ _FIXED = {
     "DAY": 86_400 * _SECOND,
     "WEEK": 7 * 86_400 * _SECOND,
 }
-_CALENDAR = frozenset({"MONTH", "QUARTER", "YEAR", "DECADE", "CENTURY", "CENTURIE", "MILLENNIUM", "MILLENNIA"})
+"""Units of a fixed length, in microseconds."""
+CALENDAR = frozenset({"MONTH", "QUARTER", "YEAR", "DECADE", "CENTURY", "CENTURIE", "MILLENNIUM", "MILLENNIA"})
 _SHORT = {
     "US": "MICROSECOND",
     "MS": "MILLISECOND",
@@ -111,25 +112,26 @@ def _at_pair(cursor: Cursor) -> bool:
 def unit_name(word: str) -> str | None:
     """The singular, upper-case name of a unit."""
     name = word.upper()
-    known = _FIXED.keys() | _CALENDAR
+    known = FIXED.keys() | CALENDAR
     for candidate in (name, name.removesuffix("S")):
         if candidate in known:
             return candidate
     return None
 
 
-def _short_unit(word: str) -> str | None:
+def short_unit(word: str) -> str | None:
+    """The same, abbreviations included: `min`, `h`, `us`."""
     name = word.upper()
     return unit_name(name) or _SHORT.get(name) or _SHORT.get(name.removesuffix("S"))
 
 
 def _amount(text: str, unit: str) -> Reading:
     found = _AMOUNT.fullmatch(text.strip())
-    if unit in _CALENDAR:
+    if unit in CALENDAR:
         return Calendar(unit)
-    if found is None or unit not in _FIXED:
-        return _clock(text) if unit in _FIXED else None
-    return _scaled(found[1] + found[2], _FIXED[unit])
+    if found is None or unit not in FIXED:
+        return _clock(text) if unit in FIXED else None
+    return _scaled(found[1] + found[2], FIXED[unit])
 
 
 def _scaled(number: str, factor: int) -> int:
@@ -142,14 +144,14 @@ def _clock(text: str) -> int | None:
     if found is None:
         return None
     sign, days, hours, minutes, seconds = found.groups()
-    total = int(days or 0) * _FIXED["DAY"] + int(hours) * _FIXED["HOUR"] + int(minutes) * _FIXED["MINUTE"]
+    total = int(days or 0) * FIXED["DAY"] + int(hours) * FIXED["HOUR"] + int(minutes) * FIXED["MINUTE"]
     total += _scaled(seconds or "0", _SECOND)
     return -total if sign == "-" else total
 
 
 def _range(text: str, largest: str, smallest: str) -> Reading:
     """`'1:30' MINUTE TO SECOND` and the like."""
-    if largest in _CALENDAR or smallest in _CALENDAR:
+    if largest in CALENDAR or smallest in CALENDAR:
         return Calendar(largest)
     if (largest, smallest) == ("MINUTE", "SECOND") and text.count(":") == 1:
         sign = "-" if text.startswith("-") else ""
@@ -171,11 +173,11 @@ def _free_text(text: str) -> Reading:
             return total + clock
         amount = _AMOUNT.match(text, pos)
         word = _WORD.match(text, amount.end()) if amount else None
-        unit = _short_unit(word[1]) if word else None
+        unit = short_unit(word[1]) if word else None
         if amount is None or word is None or unit is None:
             return None
-        if unit in _CALENDAR:
+        if unit in CALENDAR:
             return Calendar(unit)
-        total += _scaled(amount[1] + amount[2], _FIXED[unit])
+        total += _scaled(amount[1] + amount[2], FIXED[unit])
         pos = word.end()
     return total

@@ -90,14 +90,20 @@ _OPERATORS = frozenset("+-*/%=<>!&|^~.,;()[]{}:?$@#\\")
 _PAIRS = {"(": ")", "[": "]", "{": "}"}
 
 
-def tokenize(text: str, dialect: Dialect = "duckdb", limits: Limits | None = None) -> Tokens:
-    """Split the text; raises on anything that no later stage could make sense of."""
-    return _Lexer(text, dialect, limits or limits_module.LIMITS).run()
+def tokenize(
+    text: str, dialect: Dialect = "duckdb", limits: Limits | None = None, units: frozenset[str] = frozenset()
+) -> Tokens:
+    """Split the text; raises on anything that no later stage could make sense of.
+
+    `units` are upper-case words that may follow a number without a blank: `10min` is then one number.
+    """
+    return _Lexer(text, dialect, limits or limits_module.LIMITS, units).run()
 
 
 class _Lexer:
-    def __init__(self, text: str, dialect: Dialect, limits: Limits) -> None:
+    def __init__(self, text: str, dialect: Dialect, limits: Limits, units: frozenset[str]) -> None:
         self.text = text
+        self.units = units
         self.dialect = dialect
         self.limits = limits
         self.pos = 0
@@ -279,7 +285,8 @@ class _Lexer:
         if len(digits) > limit:
             message = f"a number of {len(digits):,} characters, more than the limit literal_digits = {limit:,}"
             self._fail(message, span, None, LimitExceeded)
-        suffix_is_fine = not suffix or (self.dialect == "spark" and suffix.upper() in _SPARK_SUFFIXES)
+        known = self.units | (_SPARK_SUFFIXES if self.dialect == "spark" else frozenset())
+        suffix_is_fine = not suffix or suffix.upper() in known
         if not suffix_is_fine or not _SEPARATED.fullmatch(digits):
             self._fail(f"malformed number {text[:40]}", span, "a name that begins with a digit needs quotes")
 

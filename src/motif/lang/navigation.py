@@ -23,6 +23,13 @@ ROW_PATTERN_FUNCTIONS = _AGGREGATE_WORDS | _ENDS | _STEPS.keys() | {"CLASSIFIER"
 class NavigationParser(Cursor, ABC):
     """Reads references to rows of a match; `expression` comes from the full parser."""
 
+    inside = "inside of MATCH_RECOGNIZE"
+    """How messages call the language that is being read."""
+    computed_before = "in a sub-query in front of MATCH_RECOGNIZE"
+    """Where to compute what the language does not offer."""
+    conditions_elsewhere = "compute it in MEASURES and filter outside"
+    """What to do about something that conditions can not say."""
+
     def __init__(self, tokens: Tokens, pos: int, end: int, scope: Scope) -> None:
         super().__init__(tokens, pos, end)
         self.scope = scope
@@ -179,10 +186,11 @@ class NavigationParser(Cursor, ABC):
         distinct = self.at_word("DISTINCT") and not self.peek(1).is_op(")")
         if distinct:
             self.next()
-        if self.scope.place is Place.DEFINE and (distinct or name == "ARRAY_AGG"):
+        place = self.scope.place
+        if place.is_condition and (distinct or name == "ARRAY_AGG"):
             what = "DISTINCT" if distinct else name
-            hint = "compute it in MEASURES and filter outside, or use COUNT, SUM, AVG, MIN or MAX"
-            self.fail(f"{what} is not offered in DEFINE", self.span_from(start), hint, UnsupportedQuery)
+            hint = f"{self.conditions_elsewhere}, or use COUNT, SUM, AVG, MIN or MAX"
+            self.fail(f"{what} is not offered in {place.value}", self.span_from(start), hint, UnsupportedQuery)
         arg, var = self._row_argument(name)
         if self.at_words("ORDER", "BY"):
             hint = "the rows come in the order of the clause's ORDER BY"
@@ -281,9 +289,7 @@ class NavigationParser(Cursor, ABC):
         within = start.is_word("WITHIN") and following.is_word("GROUP")
         nulls = start.is_word("IGNORE", "RESPECT") and following.is_word("NULLS")
         if window or filtered or within or nulls:
-            hint = "compute it in a sub-query in front of MATCH_RECOGNIZE and use its column"
+            hint = f"compute it {self.computed_before} and use its column"
             if filtered:
                 hint = "use CASE inside of the aggregate, or a variable or SUBSET with just these rows"
-            self.fail(
-                f"{start.text.upper()} is not offered inside of MATCH_RECOGNIZE", hint=hint, error=UnsupportedQuery
-            )
+            self.fail(f"{start.text.upper()} is not offered {self.inside}", hint=hint, error=UnsupportedQuery)

@@ -9,6 +9,7 @@ from motif.errors import LimitExceeded, Span
 from motif.ir.pattern import Anchor, Choice, Empty, Exclude, Pattern, Permute, Repeat, Seq, Var, variables
 from motif.lang.cursor import Cursor, describe, fold
 from motif.lang.lexer import Kind, Token, Tokens
+from motif.lang.quantifier import read_bounds
 
 _UNBOUNDED = {"*": 0, "+": 1}
 _QUANTIFIERS = "*+?"
@@ -168,44 +169,13 @@ class _PatternParser(Cursor):
     def _quantified(self, body: Pattern, start: int) -> Repeat:
         token = self.next()
         if token.text == "{":
-            low, high = self._bounds()
+            low, high = read_bounds(self)
         elif token.text == "?":
             low, high = 0, 1
         else:
             low, high = _UNBOUNDED[token.text], None
         greedy = not self.accept_op("?")
         return Repeat(body, low, high, greedy, self.span_from(start))
-
-    def _bounds(self) -> tuple[int, int | None]:
-        """`n}`, `n,}`, `n,m}` or `,m}`; the opening brace has been read."""
-        opener = self.pos - 1
-        low = self._bound()
-        high: int | None = low
-        if self.accept_op(","):
-            high = self._bound()
-            if low is None and high is None:
-                self.fail("the quantifier {,} has no bound", self.tokens[opener].span, "write * instead")
-        elif low is None:
-            self.fail_expected("a number after {", "write {2}, {2,}, {2,3} or {,3}; {- A -} excludes")
-        self.expect_op("}", "after the quantifier's bounds", "write {2}, {2,}, {2,3} or {,3}")
-        if high == 0 or (high is not None and high < (low or 0)):
-            hint = "at least one repetition must be allowed" if high == 0 else f"write {{{high},{low}}}"
-            self.fail(f"{self.text(opener, self.pos)} allows no repetition", self.span_from(opener), hint)
-        return low or 0, high
-
-    def _bound(self) -> int | None:
-        if self.peek().kind is not Kind.NUMBER:
-            return None
-        token = self.next()
-        limit = self.tokens.limits.quantifier_bound
-        if not token.value.isascii() or not token.value.isdecimal():
-            self.fail(f"{describe(token)} is not a whole number", token.span)
-        # Compared by length first: int() of thousands of digits is slow and may be refused.
-        digits = token.value.lstrip("0") or "0"
-        if len(digits) > len(str(limit)) or int(digits) > limit:
-            message = f"the repetition {describe(token)} is more than the limit quantifier_bound = {limit:,}"
-            self.fail(message, token.span, "use * or + where any number will do", LimitExceeded)
-        return int(digits)
 
     def _check_variables(self, pattern: Pattern) -> None:
         limit = self.tokens.limits.pattern_variables

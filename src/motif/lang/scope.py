@@ -15,11 +15,19 @@ class Place(Enum):
     ORDER = "ORDER BY"
     MEASURES = "MEASURES"
     DEFINE = "DEFINE"
+    WHERE = "WHERE"
+    SELECT = "SELECT"
+    RETURN = "RETURN"
 
     @property
     def row_only(self) -> bool:
         """PARTITION BY and ORDER BY are read before there is any match."""
         return self in (Place.PARTITION, Place.ORDER)
+
+    @property
+    def is_condition(self) -> bool:
+        """DEFINE and WHERE are decided while a match grows."""
+        return self in (Place.DEFINE, Place.WHERE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from motif.errors import MotifError, QueryBindError, did_you_mean
@@ -10,10 +11,14 @@ from motif.ir.query import Key, RowQuery
 from motif.ir.types import Schema
 
 
-class _Names:
-    def __init__(self, query: RowQuery, schema: Schema) -> None:
-        self.query = query
+class Names:
+    """Spells columns as the schema does, and collects those it does not have."""
+
+    def __init__(self, schema: Schema, source: str, others: Iterable[str]) -> None:
+        """`others`: names a column may have been mistaken for."""
         self.schema = schema
+        self.source = source
+        self.others = tuple(others)
         self.folded = {name.casefold(): name for name in reversed(schema)}
         self.errors: list[MotifError] = []
 
@@ -31,12 +36,10 @@ class _Names:
         return node
 
     def unknown(self, node: Column) -> MotifError:
-        names = (*self.schema, *self.query.variables(), *(s.name for s in self.query.subsets))
-        qualifies = node.span is not None and self.query.source[node.span.end : node.span.end + 1] == "."
+        qualifies = node.span is not None and self.source[node.span.end : node.span.end + 1] == "."
         what = "column or variable" if qualifies else "column"
-        return QueryBindError(
-            f"unknown {what} {node.name}", source=self.query.source, span=node.span, hint=did_you_mean(node.name, names)
-        )
+        hint = did_you_mean(node.name, (*self.schema, *self.others))
+        return QueryBindError(f"unknown {what} {node.name}", source=self.source, span=node.span, hint=hint)
 
 
 def bind(query: RowQuery, schema: Schema) -> RowQuery:
@@ -56,7 +59,7 @@ def bind_errors(query: RowQuery, schema: Schema) -> list[MotifError]:
 
 
 def _bind(query: RowQuery, schema: Schema) -> tuple[RowQuery, list[MotifError]]:
-    names = _Names(query, schema)
+    names = Names(schema, query.source, (*query.variables(), *(subset.name for subset in query.subsets)))
     partition = tuple(replace(key, expr=names.expr(key.expr)) for key in query.partition)
     bound = replace(
         query,

@@ -67,12 +67,12 @@ def split_conditions(
     """One `Condition` per variable of the pattern, in the order of the variables."""
     defines = {define.var: define.condition for define in query.defines}
     return tuple(
-        _split(_Lifter(query, columns, var, window(query, ties), dialect), var, defines.get(var))
+        _split(Lifter(query, columns, var, window(query, ties), dialect), var, defines.get(var))
         for var in query.variables()
     )
 
 
-def _split(lifter: _Lifter, var: str, condition: Expr | None) -> Condition:
+def _split(lifter: Lifter, var: str, condition: Expr | None) -> Condition:
     if condition is None:
         return Condition(var)
     row: list[Expr] = []
@@ -122,8 +122,11 @@ def _nothing(node: Expr) -> Expr | None:
     return Call("case", (Literal(False), node.arg, Literal(None))) if isinstance(node, At) else None
 
 
-class _Lifter:
+class Lifter:
     """Turns an expression into scalars over host columns, for the condition of one variable."""
+
+    where = "DEFINE"
+    what = "rows"
 
     def __init__(self, query: RowQuery, columns: HostColumns, var: str, over: Window, dialect: str) -> None:
         self.query = query
@@ -228,7 +231,7 @@ class _Lifter:
     def refused(self, expr: Expr) -> UnsupportedQuery:
         name = expr.name.upper() if isinstance(expr, Call | Aggregate) else "this expression"
         return UnsupportedQuery(
-            f"not supported in DEFINE: {name} on values of different rows",
+            f"not supported in {self.where}: {name} on values of different {self.what}",
             source=self.query.source,
             span=expr.span,
             hint="across rows Motif computes + - * / %, comparisons, IN, BETWEEN, AND OR NOT, IS NULL, CASE, COALESCE, "

@@ -41,6 +41,8 @@ class Typer:
     columns: tuple[Type, ...]
     dialect: str
     source: str
+    where: str = "DEFINE"
+    """What messages call the place of the expression."""
 
     def typed(self, node: Scalar) -> Scalar:
         """The same expression with types and conversions."""
@@ -244,7 +246,7 @@ class Typer:
         return QueryBindError(message, source=self.source, span=node.span, hint=hint)
 
     def refused(self, node: Op, what: str, hint: str) -> MotifError:
-        return UnsupportedQuery(f"not supported in DEFINE: {what}", source=self.source, span=node.span, hint=hint)
+        return UnsupportedQuery(f"not supported in {self.where}: {what}", source=self.source, span=node.span, hint=hint)
 
 
 def literal_type(value: object) -> Type:

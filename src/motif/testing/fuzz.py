@@ -12,7 +12,7 @@ import sys
 import time
 import traceback
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from functools import cache
@@ -73,7 +73,8 @@ def _database() -> duckdb.Database:
     return duckdb.Database({})
 
 
-def _source(table: pa.Table) -> duckdb.DuckSource:
+def memory_source(table: pa.Table) -> duckdb.DuckSource:
+    """A table as the input of a query."""
     _database().add("data", table)
     return duckdb.DuckSource(_database(), "", duckdb.quoted("data"))
 
@@ -121,7 +122,7 @@ def check_seed(seed: int, *, compiled: bool) -> Tally:
         query = parse_clause(clause)
         table = to_arrow(rows)
         expected = by_reference(query, rows, table)
-        source = _source(table)
+        source = memory_source(table)
         program = plan(query, source)
         matcher.LONG_SEARCH = LONG_SEARCHES[seed % 2]
         ways = {"plain": by_engine(program, source, compiled=False)}
@@ -171,31 +172,37 @@ def _brief(expected: Rows | str, got: Rows | str) -> str:
     return f"  expected {len(expected)} rows, got {len(got)}\n  missing {missing[:3]}\n  extra {extra[:3]}"
 
 
-def campaign(first: int, count: int, *, compiled_every: int = 0, stop_after: int = 5) -> Tally:
+Check = Callable[..., Tally]
+"""Checks one seed; `compiled` asks for the compiled engine too."""
+
+
+def campaign(
+    first: int, count: int, *, compiled_every: int = 0, stop_after: int = 5, check: Check = check_seed
+) -> Tally:
     """Check seeds one after the other; every `compiled_every`-th also compiled."""
     tally = Tally()
     for seed in range(first, first + count):
-        tally.add(check_seed(seed, compiled=bool(compiled_every) and seed % compiled_every == 0))
+        tally.add(check(seed, compiled=bool(compiled_every) and seed % compiled_every == 0))
         if len(tally.differences) >= stop_after:
             break
     return tally
 
 
-def _chunk(job: tuple[int, int, int]) -> Tally:
-    return campaign(job[0], job[1], compiled_every=job[2])
+def _chunk(job: tuple[int, int, int, Check]) -> Tally:
+    return campaign(job[0], job[1], compiled_every=job[2], check=job[3])
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Run a campaign on several processes and report it."""
-    parser = argparse.ArgumentParser(description=__doc__)
+def run_campaign(check: Check, per_query: int, arguments: list[str] | None, description: str) -> int:
+    """Run a campaign on several processes and report it; a query gives about `per_query` cases."""
+    parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--cases", type=int, default=20_000, help="query x partition pairs")
     parser.add_argument("--seed", type=int, default=1, help="first seed")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--compiled-every", type=int, default=0, help="also compile the kernel of every n-th query")
     options = parser.parse_args(arguments)
-    queries = -(-options.cases // (PARTITIONS - 8))  # some queries have one partition, or are refused
+    queries = -(-options.cases // per_query)
     jobs = [
-        (first, min(50, options.seed + queries - first), options.compiled_every)
+        (first, min(50, options.seed + queries - first), options.compiled_every, check)
         for first in range(options.seed, options.seed + queries, 50)
     ]
     total, began = Tally(), time.monotonic()
@@ -206,6 +213,12 @@ def main(arguments: list[str] | None = None) -> int:
                 pool.shutdown(cancel_futures=True)
                 break
     return report(total, time.monotonic() - began)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run a campaign on row patterns."""
+    # Some queries have one partition, or are refused.
+    return run_campaign(check_seed, PARTITIONS - 8, arguments, __doc__ or "")
 
 
 def report(total: Tally, seconds: float) -> int:

@@ -1,0 +1,1 @@
+"""Event patterns over sorted events: joins, picks, consumption, and the columns of matches."""

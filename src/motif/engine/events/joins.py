@@ -1,0 +1,295 @@
+"""One way through a pattern over the events of a run: arrays for the join, and its results."""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import Any
+
+import numpy as np
+
+from motif.engine.arrays import Array
+from motif.engine.events.matches import EventMatches, Lists
+from motif.engine.events.rows import EventRows, Groups
+from motif.errors import LimitExceeded, QueryDataError
+from motif.kernels import join
+from motif.kernels.build import join_loop
+from motif.plan.events.steps import Steps, choose_steps
+from motif.plan.events.tests import generate_tests
+from motif.plan.events.ways import Element, Role, Way
+from motif.plan.scalar import Lane, as_int, lane
+
+PAUSE_STEPS = 20_000_000
+"""After so many steps the loop comes back, so that Ctrl-C is heard."""
+ROOM = 1 << 16
+MOST_ROOM = 1 << 22
+
+
+class WayJoin:
+    """The join of one way; `run` may be called many times with other events fixed."""
+
+    def __init__(
+        self, rows: EventRows, number: int, *, compiled: bool, driver: int | None = None, choose: bool = True
+    ) -> None:
+        """`driver`: the element bound first; `choose`: let the join itself make the first pick."""
+        self.rows = rows
+        self.number = number
+        self.compiled = compiled
+        program = rows.program
+        self.way: Way = program.ways[number]
+        steps = choose_steps(program.query, self.way, program.conditions, rows.estimates(), driver)
+        if not choose:
+            steps = Steps(steps.way, steps.elements, steps.lookups)
+        self.steps = steps
+        code = generate_tests(program.query, steps, program.conditions, rows.ticks, intervals=rows.intervals)
+        self.loop = join_loop(code.markers, compiled=compiled)
+        self.depth = len(steps.elements)
+        self.elements = [self.way.elements[e] for e in steps.elements]
+        self.columns, self.width = self._columns()
+        self.environment = self._environment(code.environment)
+        self.fixed_part = self._arguments(code.gaps)
+
+    # -- results
+
+    def run(
+        self,
+        *,
+        fixed: dict[int, int] | None = None,
+        segment: int | None = None,
+        since: int = 0,
+        until: int | None = None,
+        own: int | None = None,
+        alive: Any = None,
+    ) -> EventMatches:
+        """All matches; `fixed` gives positions to elements, `since` and `until` bound the positions.
+
+        `own`: only matches that begin before this position, where that can be told while joining.
+        """
+        parts: list[tuple[Array, Array]] = []
+        segments = len(self.rows.bounds) - 1 if segment is None else segment + 1
+        settings = self._settings(since, until, alive is not None, segments, own)
+        levels = [-1] * self.depth
+        for element, position in (fixed or {}).items():
+            levels[self.steps.level(element)] = position
+        state = self._ints([-1, 0, -1 if segment is None else segment - 1, 0, 0])
+        room = ROOM if segment is None else 64
+        status = join.PAUSED
+        while status == join.PAUSED:
+            out, items = self._zeros(room * self.width), self._zeros(room if self._has_lists else 1)
+            status = self._call(settings, self._ints(levels), alive, state, out, items)
+            found, written = int(state[join.FOUND]), int(state[join.WRITTEN])
+            parts.append((_array(out, found * self.width), _array(items, written)))
+            state[join.FOUND] = state[join.WRITTEN] = 0
+            if status == join.PAUSED and room < MOST_ROOM:
+                room *= 4
+        if status == join.TOO_MANY_LISTS:
+            raise self._too_many_lists()
+        return self._matches(parts)
+
+    def _call(self, settings: Any, fixed: Any, alive: Any, state: Any, out: Any, items: Any) -> int:
+        static, times, work = self.fixed_part
+        alive = self._bytes(np.ones(1, np.uint8)) if alive is None else alive
+        try:
+            result: int = self.loop(settings, *static, *times, fixed, alive, *work, state, out, items, self.environment)
+        except OverflowError:
+            raise QueryDataError(
+                "integer overflow in a condition across events",
+                hint="CAST the attributes to DOUBLE, or to a narrower DECIMAL",
+            ) from None
+        return result
+
+    @property
+    def _has_lists(self) -> bool:
+        return any(element.role is Role.LIST for element in self.elements)
+
+    def _matches(self, parts: list[tuple[Array, Array]]) -> EventMatches:
+        shifts = np.cumsum([0, *(len(items) for _, items in parts)])
+        rows = [out.reshape(-1, self.width) for out, _ in parts]
+        counts = [len(part) for part in rows]
+        table = np.concatenate(rows)
+        shift = np.repeat(shifts[:-1], counts)
+        items = np.concatenate([items for _, items in parts])
+        singles: dict[str, Array] = {}
+        lists: dict[str, Lists] = {}
+        place = {element.var: column for element, column in zip(self.elements, self.columns, strict=True)}
+        listed = {element.var for element in self.elements if element.role is Role.LIST}
+        for var in self.rows.program.variables:
+            column = place.get(var, -1)
+            if var in listed:
+                lists[var] = Lists(table[:, column] + shift, table[:, column + 1])
+            else:
+                missing = column < 0
+                singles[var] = np.full(len(table), -1) if missing else table[:, column]
+        return self._completed(EventMatches(singles, lists, items, np.full(len(table), self.number)))
+
+    def _completed(self, matches: EventMatches) -> EventMatches:
+        """Variables that are lists in another way have empty lists in this one."""
+        for var in self.rows.list_variables:
+            if var not in matches.lists:
+                none = np.zeros(len(matches), np.int64)
+                matches.lists[var] = Lists(none, none)
+                del matches.singles[var]
+        return matches
+
+    def _too_many_lists(self) -> LimitExceeded:
+        program = self.rows.program
+        return LimitExceeded(
+            f"PICK EACH met more than each_events = {program.limits.each_events} events to form lists of",
+            source=program.query.source,
+            span=program.query.pattern.span,
+            hint="n events have 2^n lists: use a shorter WITHIN, more conditions, a bounded quantifier, or PICK ALL",
+        )
+
+    # -- arguments of the loop, as lists or as arrays
+
+    def _ints(self, values: Any) -> Any:
+        return np.asarray(values, np.int64) if self.compiled else [int(v) for v in values]
+
+    def _column(self, values: Array) -> Any:
+        return np.ascontiguousarray(values) if self.compiled else values.tolist()
+
+    def _zeros(self, size: int) -> Any:
+        return np.zeros(size, np.int64) if self.compiled else [0] * size
+
+    def _bytes(self, values: Array) -> Any:
+        flags = np.ascontiguousarray(values, np.uint8)
+        return flags if self.compiled else bytearray(flags.tobytes())
+
+    def _settings(self, since: int, until: int | None, consuming: bool, segments: int, own: int | None) -> Any:
+        return self._ints(
+            [
+                self.depth,
+                self.width,
+                self.rows.within,
+                since,
+                self.rows.count if until is None else until,
+                consuming,
+                self.rows.intervals,
+                self.steps.chosen,
+                PAUSE_STEPS,
+                self.rows.program.limits.each_events,
+                segments,
+                -1 if own is None else self._first_level(),
+                0 if own is None else own,
+            ]
+        )
+
+    def _first_level(self) -> int:
+        """The level of the event that is certainly the first, or -1."""
+        numbers = [n for n, e in enumerate(self.way.elements) if e.role is not Role.ABSENT]
+        for number in self.way.singles():
+            if all(n == number or number in self.way.before[n] for n in numbers):
+                return self.steps.level(number)
+        return -1
+
+    def another(self) -> WayJoin:
+        """The same join for another thread: shares everything but what is bound."""
+        twin = copy(self)
+        static, times, work = self.fixed_part
+        twin.fixed_part = (static, times, [copy(part) for part in work])
+        return twin
+
+    def _columns(self) -> tuple[list[int], int]:
+        """Where each level is written in a result."""
+        columns, width = [], 0
+        for element in self.elements:
+            columns.append(-1 if element.role is Role.ABSENT else width)
+            width += {Role.SINGLE: 1, Role.LIST: 2, Role.ABSENT: 0}[element.role]
+        return columns, width
+
+    def _arguments(self, gaps: tuple[tuple[int, int, int, int], ...]) -> tuple[list[Any], list[Any], list[Any]]:
+        rows, steps, depth = self.rows, self.steps, self.depth
+        groups = [rows.groups(e.var, lookup) for e, lookup in zip(self.elements, steps.lookups, strict=True)]
+        sources = [-1 if lookup is None else steps.level(lookup.element) for lookup in steps.lookups]
+        gap_low, gap_high = [-2 * join.FAR] * (depth * depth), [2 * join.FAR] * (depth * depth)
+        for level, other, low, high in gaps:
+            at = level * depth + other
+            gap_low[at], gap_high[at] = max(gap_low[at], low), min(gap_high[at], high)
+        step = [-1 if level == steps.chosen and steps.late_first else 1 for level in range(depth)]
+        static = [
+            self._ints(self._kinds()),
+            self._ints(self._order()),
+            self._ints(gap_low),
+            self._ints(gap_high),
+            self._ints(sources),
+            self._ints([0 if e.repeat is None else e.repeat.low for e in self.elements]),
+            self._ints([_most(e, rows.count) for e in self.elements]),
+            self._ints(self.columns),
+            self._ints(step),
+            self._ints(self._distinct()),
+        ]
+        static += self._flat(groups)
+        times = [self._column(part) for part in (rows.bounds, rows.time, rows.begin, rows.clock, rows.opening)]
+        return static, times, self._work(groups)
+
+    def _flat(self, groups: list[Groups]) -> list[Any]:
+        """Offsets of each level's part, and the parts one after the other."""
+        fields = [[getattr(group, name) for group in groups] for name in ("positions", "starts", "codes")]
+        offsets = [np.cumsum([0, *(len(part) for part in parts[:-1])]) for parts in fields]
+        flat = [np.concatenate(parts).astype(np.int64) for parts in fields]
+        return [*(self._ints(part) for part in offsets), *(self._column(part) for part in flat)]
+
+    def _work(self, groups: list[Groups]) -> list[Any]:
+        """bound, count, cursor, end, item_at, items, item_cursor."""
+        sizes = [len(g.positions) if e.role is Role.LIST else 0 for e, g in zip(self.elements, groups, strict=True)]
+        total = sum(sizes) + 1
+        item_at = np.cumsum([0, *sizes[:-1]])
+        per_level = [self._zeros(self.depth) for _ in range(4)]
+        each = any(element.each for element in self.elements)
+        return [*per_level, self._ints(item_at), self._zeros(total), self._zeros(total if each else 1)]
+
+    def _kinds(self) -> list[int]:
+        kinds = []
+        for number, element in zip(self.steps.elements, self.elements, strict=True):
+            match element.role:
+                case Role.SINGLE:
+                    kinds.append(join.SINGLE)
+                case Role.ABSENT:
+                    kinds.append(join.ABSENT)
+                case Role.LIST if element.each:
+                    kinds.append(join.EACH)
+                case Role.LIST:
+                    kinds.append(join.PREFIX if self.way.is_split(number) else join.WHOLE)
+        return kinds
+
+    def _order(self) -> list[int]:
+        before, elements = self.way.before, self.steps.elements
+        return [
+            -1 if other in before[own] else 1 if own in before[other] else 0 for own in elements for other in elements
+        ]
+
+    def _distinct(self) -> list[int]:
+        """1 where an element of an earlier level may want the same event; 2 if only those of single events matter."""
+        order = self._order()
+        variables = self.rows.program.variables
+        flags = []
+        for level, element in enumerate(self.elements):
+            rivals = [
+                other
+                for other in range(level)
+                if order[level * self.depth + other] == 0 and self.elements[other].role is not Role.ABSENT
+            ]
+            if element.role is Role.ABSENT:
+                flags.append(2 if element.var in variables else 0)
+            else:
+                flags.append(int(bool(rivals)))
+        return flags
+
+    def _environment(self, environment: Any) -> tuple[Any, ...]:
+        rows = self.rows.rows
+        ints = [rows.code(n.value) if lane(n.type) is Lane.CODE else as_int(n.value, n.type) for n in environment.ints]
+        floats = environment.floats or (0.0,)
+        arrays: list[Any] = [self._ints(ints or [0]), np.array(floats) if self.compiled else list(floats)]
+        for column in environment.columns:
+            lanes = rows.lanes(column)
+            arrays += [self._column(lanes.values), self._bytes(lanes.nulls)]
+        return tuple(arrays)
+
+
+def _most(element: Element, count: int) -> int:
+    if element.repeat is None or element.repeat.high is None:
+        return count + 1
+    return element.repeat.high
+
+
+def _array(values: Any, size: int) -> Array:
+    return np.asarray(values[:size], np.int64)

@@ -1,0 +1,134 @@
+"""Matches of event patterns as columns of positions, and their canonical order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from motif.engine.arrays import Array
+
+NEVER = np.iinfo(np.int64).max
+
+
+@dataclass(frozen=True, slots=True)
+class Lists:
+    """Per match: where its events begin in `items`, and how many there are."""
+
+    start: Array
+    count: Array
+
+
+@dataclass(frozen=True, slots=True)
+class EventMatches:
+    """One element per match in every column; -1 where a variable is not bound."""
+
+    singles: dict[str, Array]
+    lists: dict[str, Lists]
+    items: Array
+    way: Array
+
+    def __len__(self) -> int:
+        return len(self.way)
+
+    def take(self, chosen: Array) -> EventMatches:
+        """Some of the matches."""
+        singles = {var: column[chosen] for var, column in self.singles.items()}
+        lists = {var: Lists(part.start[chosen], part.count[chosen]) for var, part in self.lists.items()}
+        return EventMatches(singles, lists, self.items, self.way[chosen])
+
+    def first(self) -> Array:
+        """Position of the first event."""
+        columns = [np.where(column < 0, NEVER, column) for column in self.singles.values()]
+        columns += [self._edge(part, 0) for part in self.lists.values()]
+        first: Array = np.minimum.reduce(columns)
+        return first
+
+    def last(self) -> Array:
+        """Position of the last event."""
+        columns = list(self.singles.values())
+        columns += [self._edge(part, -1) for part in self.lists.values()]
+        last: Array = np.maximum.reduce(columns)
+        return last
+
+    def _edge(self, part: Lists, which: int) -> Array:
+        bound = part.count > 0
+        at = part.start if which == 0 else part.start + part.count - 1
+        missing = NEVER if which == 0 else -1
+        return (
+            np.where(bound, self.items[np.where(bound, at, 0)], missing)
+            if len(self.items)
+            else np.full(len(self), missing)
+        )
+
+    def events_of(self, match: int) -> list[int]:
+        """All events of one match in order."""
+        events = [int(column[match]) for column in self.singles.values() if column[match] >= 0]
+        for part in self.lists.values():
+            start = int(part.start[match])
+            events += self.items[start : start + int(part.count[match])].tolist()
+        return sorted(events)
+
+    def binding(self, match: int, variables: Iterable[str]) -> tuple[tuple[int, ...], ...]:
+        """The events of each variable."""
+        return tuple(self.bound(match, var) for var in variables)
+
+    def bound(self, match: int, var: str) -> tuple[int, ...]:
+        """The events of one variable."""
+        if var in self.singles:
+            event = int(self.singles[var][match])
+            return (event,) if event >= 0 else ()
+        part = self.lists[var]
+        start = int(part.start[match])
+        return tuple(self.items[start : start + int(part.count[match])].tolist())
+
+    def in_order(self, variables: Sequence[str]) -> EventMatches:
+        """By last event, first event, then the events one by one, then by what the variables bind."""
+        return self.take(self._canonical_order(variables))
+
+    def _canonical_order(self, variables: Sequence[str]) -> Array:
+        if not self.lists:
+            return _matrix_order([self.singles[var] for var in variables])
+        first, last = self.first(), self.last()
+        order = np.lexsort((first, last))
+        tied = np.flatnonzero((first[order][1:] == first[order][:-1]) & (last[order][1:] == last[order][:-1]))
+        if not len(tied):
+            return order
+        # Few matches share both ends; these are compared event by event.
+        edges = np.flatnonzero(np.concatenate(([True], np.diff(tied) > 1, [True])))
+        for low, high in pairwise(edges):
+            run = slice(int(tied[low]), int(tied[high - 1]) + 2)
+            order[run] = sorted(order[run].tolist(), key=lambda m: (self.events_of(m)[1:], self.binding(m, variables)))
+        return order
+
+
+def _matrix_order(columns: Sequence[Array]) -> Array:
+    bound = np.sort(np.stack([np.where(column < 0, NEVER, column) for column in columns], axis=1), axis=1)
+    last = np.maximum.reduce(list(columns))
+    keys = [last, *(bound[:, i] for i in range(bound.shape[1])), *columns]
+    return np.lexsort(tuple(reversed(keys)))
+
+
+def nothing(singles: Iterable[str], lists: Iterable[str]) -> EventMatches:
+    """No matches."""
+    none = np.zeros(0, np.int64)
+    return EventMatches(dict.fromkeys(singles, none), {var: Lists(none, none) for var in lists}, none, none)
+
+
+def joined(parts: Sequence[EventMatches]) -> EventMatches:
+    """All matches of several runs over the same events."""
+    if len(parts) == 1:
+        return parts[0]
+    shifts = np.cumsum([0, *(len(part.items) for part in parts[:-1])])
+    singles = {var: np.concatenate([part.singles[var] for part in parts]) for var in parts[0].singles}
+    lists = {
+        var: Lists(
+            np.concatenate([part.lists[var].start + shift for part, shift in zip(parts, shifts, strict=True)]),
+            np.concatenate([part.lists[var].count for part in parts]),
+        )
+        for var in parts[0].lists
+    }
+    items = np.concatenate([part.items for part in parts])
+    return EventMatches(singles, lists, items, np.concatenate([part.way for part in parts]))

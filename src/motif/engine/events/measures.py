@@ -1,0 +1,146 @@
+"""Leaves of the output columns: values, aggregates and whole events of matches."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import assert_never
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from motif.engine.arrays import Array, arrow
+from motif.engine.events.identity import match_ids
+from motif.engine.events.matches import EventMatches, Lists
+from motif.engine.events.rows import EventRows
+from motif.engine.matcher import Matches
+from motif.engine.measures import Measures, Members, OutputRows
+from motif.ir.expr import End
+from motif.ir.types import Type
+from motif.plan.events.outputs import EventLeaf, Folded, MatchId, Moment, Value, Whole
+from motif.plan.outputs import Folded as RowFolded
+from motif.plan.outputs import leaf_name
+
+
+def leaves(rows: EventRows, matches: EventMatches, *, compiled: bool) -> pa.Table:
+    """One row per match."""
+    measures = EventMeasures(rows, matches, compiled=compiled)
+    wanted = rows.program.outputs.leaves
+    names = [leaf_name(i) for i in range(len(wanted))]
+    return pa.Table.from_arrays([measures.leaf(leaf) for leaf in wanted], names=names)
+
+
+class EventMeasures:
+    """Evaluates leaves for some matches."""
+
+    def __init__(self, rows: EventRows, matches: EventMatches, *, compiled: bool) -> None:
+        self.rows = rows
+        self.matches = matches
+        self.compiled = compiled
+
+    def leaf(self, leaf: EventLeaf) -> pa.Array:
+        match leaf:
+            case MatchId():
+                return arrow(match_ids(self.rows, self.matches))
+            case Moment(at_end=at_end):
+                return self.end() if at_end else self.start()
+            case Value():
+                return self.take(leaf.column, self.position(leaf))
+            case Folded():
+                return self.folded(leaf)
+            case Whole():
+                return self.whole(leaf)
+            case _:
+                assert_never(leaf)
+
+    def take(self, column: int, positions: Array) -> pa.Array:
+        return self.rows.rows.arrays[column].take(arrow(np.maximum(positions, 0), positions < 0))
+
+    def end(self) -> pa.Array:
+        return self.take(self.rows.program.time, self.matches.last())
+
+    def start(self) -> pa.Array:
+        """Where there are composite events the earliest beginning need not be that of the first event."""
+        program = self.rows.program
+        if program.start is None:
+            return self.take(program.time, self.matches.first())
+        firsts = [
+            min(self.matches.events_of(match), key=lambda e: int(self.rows.begin[e]))
+            for match in range(len(self.matches))
+        ]
+        arrays = self.rows.rows.arrays
+        begins = pc.coalesce(arrays[program.start], arrays[program.time])
+        return begins.take(arrow(np.array(firsts, np.int64)))
+
+    # -- events of a variable
+
+    def entries(self, var: str) -> Lists:
+        """The events of a variable as lists into `self.items(var)`."""
+        if var in self.matches.lists:
+            return self.matches.lists[var]
+        own = self.matches.singles[var]
+        return Lists(np.arange(len(own)), (own >= 0).astype(np.int64))
+
+    def items(self, var: str) -> Array:
+        return self.matches.items if var in self.matches.lists else self.matches.singles[var]
+
+    def position(self, leaf: Value) -> Array:
+        part, items = self.entries(leaf.var), self.items(leaf.var)
+        at = part.start + (leaf.index if leaf.end is End.FIRST else part.count - 1 - leaf.index)
+        there = part.count > leaf.index
+        if not len(items):
+            return np.full(len(self.matches), -1)
+        return np.where(there, items[np.where(there, at, 0)], -1)
+
+    def compact(self, var: str) -> tuple[Array, Array]:
+        """Offsets per match, and the positions of all events of a variable one after the other."""
+        part, items = self.entries(var), self.items(var)
+        offsets = np.concatenate(([0], np.cumsum(part.count)))
+        place = np.arange(offsets[-1]) - np.repeat(offsets[:-1], part.count)
+        return offsets, items[np.repeat(part.start, part.count) + place]
+
+    def whole(self, leaf: Whole) -> pa.Array:
+        if not leaf.is_list:
+            own = self.matches.singles[leaf.var]
+            return self.structs(leaf, own, own < 0)
+        offsets, positions = self.compact(leaf.var)
+        events = self.structs(leaf, positions, np.zeros(len(positions), bool))
+        empty = np.append(np.diff(offsets) == 0, False)
+        return pa.ListArray.from_arrays(arrow(offsets.astype(np.int32), empty), events)
+
+    def structs(self, leaf: Whole, positions: Array, nulls: Array) -> pa.Array:
+        arrays = [self.take(column, positions) for _, column in leaf.columns]
+        names = [name for name, _ in leaf.columns]
+        return pa.StructArray.from_arrays(arrays, names=names, mask=arrow(nulls))
+
+    def folded(self, leaf: Folded) -> pa.Array:
+        offsets, positions = self.compact(leaf.var)
+        folds = _ListFolds(self.rows, offsets, positions, compiled=self.compiled)
+        return folds.folded(RowFolded(leaf.name, leaf.column, False, (leaf.var,), leaf.distinct, True))
+
+
+class _ListFolds(Measures):
+    """Aggregates over lists of events, as if each list were a match of adjacent rows."""
+
+    def __init__(self, rows: EventRows, offsets: Array, positions: Array, *, compiled: bool) -> None:
+        count = len(offsets) - 1
+        none = np.zeros(count, np.int64)
+        labels = np.zeros(len(positions), np.int32)
+        matches = Matches(offsets[:-1], offsets[1:], none, none, labels, offsets)
+        last = np.where(offsets[1:] > offsets[:-1], offsets[1:] - 1, -1)
+        output = OutputRows(none, np.arange(count), last)
+        super().__init__(SimpleNamespace(program=rows.program), matches, output, compiled=compiled)  # type: ignore[arg-type]
+        self.events = rows
+        self.positions = positions
+
+    def members(self, names: tuple[str, ...]) -> Members:  # noqa: ARG002 - there is one variable only
+        return Members(np.ones(len(self.positions), bool), self.matches.offsets)
+
+    def operand(self, leaf: RowFolded) -> tuple[pa.Array, Type]:
+        assert leaf.column is not None
+        return self.events.rows.arrays[leaf.column].take(arrow(self.positions)), self.events.program.types[leaf.column]
+
+    @property
+    def entry_row(self) -> Array:
+        """The gathered values lie one after the other."""
+        return np.arange(len(self.positions))

@@ -1,0 +1,126 @@
+"""Events in memory -> matches on all cores.
+
+With a key, partitions are dealt out to threads. Without one the stream is cut into time slices that reach into
+each other by the window: a slice owns the matches that begin in it, so together they have every match once.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+import numpy as np
+import pyarrow as pa
+
+from motif.engine.arrays import Array, arrow
+from motif.engine.events.functions import Functions
+from motif.engine.events.joins import WayJoin
+from motif.engine.events.matches import EventMatches, joined
+from motif.engine.events.measures import leaves
+from motif.engine.events.picks import apply_picks
+from motif.engine.events.rows import EventRows
+from motif.engine.events.run import find_matches, match_sorted, no_matches
+from motif.engine.matcher import COMPILE_FROM_ROWS
+from motif.engine.order import Arrangement, Layout
+from motif.plan.events.program import EventProgram
+from motif.plan.outputs import leaf_name
+
+T = TypeVar("T")
+SHARD_ROWS = 100_000
+"""Fewer events than this are not worth a thread."""
+PER_CORE = 3
+"""Several, so that a core that drew a large part does not finish last by far."""
+
+
+def match_events(
+    program: EventProgram, events: pa.Table, plan: Layout, *, functions: Functions, compiled: bool | None
+) -> pa.Table:
+    """Leaves of all matches in events that are in no order."""
+    if compiled is None:
+        compiled = events.num_rows >= COMPILE_FROM_ROWS
+    arrangement = Arrangement(events, plan)
+    if not program.keys:
+        return _unkeyed(program, arrangement.shard(0, 1), functions, compiled)
+    shards = _parts(events.num_rows)
+
+    def work(number: int) -> pa.Table:
+        return match_sorted(program, arrangement.shard(number, shards), functions=functions, compiled=compiled)
+
+    parts = [work(0)] if shards == 1 else _on_threads(work, shards)
+    return in_time_order(pa.concat_tables(parts))
+
+
+def cores() -> int:
+    """Cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _parts(rows: int) -> int:
+    return min(cores() * PER_CORE, max(rows // SHARD_ROWS, 1)) if cores() > 1 else 1
+
+
+def _on_threads(work: Callable[[int], T], parts: int) -> list[T]:
+    with ThreadPoolExecutor(min(cores(), parts), thread_name_prefix="motif-match") as pool:
+        return list(pool.map(work, range(parts)))
+
+
+def in_time_order(table: pa.Table) -> pa.Table:
+    """Matches of all partitions by when they end, then by when they begin."""
+    if table.num_rows < 2:
+        return table
+    start, end = (_integers(table.column(leaf_name(number))) for number in (1, 2))
+    order = np.lexsort((start, end))
+    return table if bool((order[1:] > order[:-1]).all()) else table.take(arrow(order))
+
+
+def _integers(column: pa.ChunkedArray) -> Array:
+    width = pa.int32() if pa.types.is_date32(column.type) else pa.int64()
+    values: Array = column.combine_chunks().cast(width).to_numpy(zero_copy_only=False)
+    return values
+
+
+def _unkeyed(program: EventProgram, table: pa.Table, functions: Functions, compiled: bool) -> pa.Table:
+    rows = EventRows(program, table)
+    parts = 1 if why_in_sequence(program) else _parts(rows.count)
+    if parts == 1:
+        matches = find_matches(rows, functions, compiled=compiled)
+    else:
+        matches = find_in_slices(rows, functions, parts, compiled=compiled)
+    return leaves(rows, matches, compiled=compiled)
+
+
+def why_in_sequence(program: EventProgram) -> str | None:
+    """Why a query without a key cannot be cut into time slices; None if it can."""
+    if program.query.consuming:
+        return "CONSUMING makes every match depend on the ones before it"
+    if program.query.within is None:
+        return "without WITHIN a match may reach over the whole input"
+    if program.start is not None:
+        return "composite events begin before their place in the order"
+    return None
+
+
+def find_in_slices(rows: EventRows, functions: Functions, parts: int, *, compiled: bool) -> EventMatches:
+    """The sequential answer, slice by slice on threads; picks are made once all matches are together."""
+    program = rows.program
+    if not rows.count or not program.ways:
+        return no_matches(rows)
+    rows.masks.update(functions.masks(rows))
+    joins = [WayJoin(rows, number, compiled=compiled, choose=False) for number in range(len(program.ways))]
+    cuts = np.linspace(0, rows.count, parts + 1).astype(np.int64)
+
+    def work(number: int) -> EventMatches:
+        low, high = int(cuts[number]), int(cuts[number + 1])
+        until = int(np.searchsorted(rows.clock, rows.clock[high - 1] + rows.within, side="right"))
+        found = []
+        for join in joins:
+            matches = join.another().run(since=low, until=until, own=high)
+            first = matches.first()
+            matches = matches.take(np.flatnonzero((first >= low) & (first < high)))
+            found.append(functions.filtered(rows, matches))
+        return joined(found)
+
+    matches = joined(_on_threads(work, parts))
+    return apply_picks(matches, program.query.picks, rows.segment).in_order(program.variables)

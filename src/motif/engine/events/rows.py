@@ -1,0 +1,161 @@
+"""Sorted events ready for the join: times, candidates per variable, and groups of equal candidates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+
+from motif.engine.arrays import Array, null_flags, numpy_of
+from motif.engine.matcher import Rows
+from motif.ir.event import Duration, EventCount
+from motif.ir.types import Kind
+from motif.kernels.join import FAR
+from motif.plan.events.program import EventProgram
+from motif.plan.events.steps import Estimates, Lookup
+from motif.plan.events.ways import Role
+from motif.plan.scalar import DAY, scale
+
+UNBOUNDED = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """Candidates in groups: positions[starts[g] : starts[g + 1]]; codes: the group that an event asks for."""
+
+    positions: Array
+    starts: Array
+    codes: Array
+
+
+class EventRows:
+    """The events of one run, partition after partition, each in its total order."""
+
+    def __init__(self, program: EventProgram, table: pa.Table) -> None:
+        self.program = program
+        self.rows = Rows(program, table)  # type: ignore[arg-type]  # reads only what both kinds of program have
+        self.count = table.num_rows
+        self.masks: dict[str, Array] = {}
+        """Candidates by functions of the user, per variable."""
+
+    @cached_property
+    def list_variables(self) -> frozenset[str]:
+        """Variables that bind a list in some way through the pattern."""
+        ways = self.program.ways
+        return frozenset(e.var for way in ways for e in way.elements if e.role is Role.LIST)
+
+    @property
+    def bounds(self) -> Array:
+        return self.rows.bounds
+
+    @cached_property
+    def segment(self) -> Array:
+        """The partition of each event."""
+        return np.repeat(np.arange(len(self.bounds) - 1), np.diff(self.bounds))
+
+    @property
+    def ticks(self) -> int:
+        """Units of `time` per microsecond."""
+        kind = self.program.types[self.program.time]
+        return int(10 ** scale(kind))
+
+    def _moments(self, column: int) -> Array:
+        values = self.rows.lanes(column).values
+        is_date = self.program.types[column].kind is Kind.DATE
+        return values * DAY if is_date else np.ascontiguousarray(values)
+
+    @cached_property
+    def time(self) -> Array:
+        return self._moments(self.program.time)
+
+    @cached_property
+    def begin(self) -> Array:
+        """When an event begins: composite ones have a length."""
+        start = self.program.start
+        if start is None:
+            return self.time
+        nulls = self.rows.lanes(start).nulls
+        return np.where(nulls == 1, self.time, self._moments(start))
+
+    @property
+    def intervals(self) -> bool:
+        return self.program.start is not None
+
+    @cached_property
+    def clock(self) -> Array:
+        """What WITHIN counts in: time, or events."""
+        if isinstance(self.program.query.within, EventCount):
+            return np.arange(self.count, dtype=np.int64)
+        return self.time
+
+    @cached_property
+    def opening(self) -> Array:
+        return self.clock if isinstance(self.program.query.within, EventCount) else self.begin
+
+    @property
+    def within(self) -> int:
+        """WITHIN in units of `clock`, -1 for none."""
+        match self.program.query.within:
+            case Duration(microseconds=us):
+                return us * self.ticks
+            case EventCount(count=count):
+                return count - 1
+            case None:
+                return UNBOUNDED
+
+    def deadline(self, position: int) -> int:
+        """When a match that begins with this event must have ended; what the input does not reach is its end."""
+        if self.within < 0:
+            return FAR
+        last = int(self.opening[position]) + self.within
+        counted = isinstance(self.program.query.within, EventCount)
+        return FAR if counted and last >= self.bounds[self.segment[position] + 1] else last
+
+    def candidates(self, var: str) -> Array:
+        """Positions that a variable may bind."""
+        column = self.program.mask[var]
+        if column is None:
+            chosen = self.masks.get(var)
+            return np.arange(self.count) if chosen is None else np.flatnonzero(chosen)
+        array = self.rows.arrays[column]
+        if not pa.types.is_boolean(array.type):  # NULL without a type: never true
+            return np.zeros(0, np.int64)
+        truth = numpy_of(array).view(np.uint8) & (1 - null_flags(array))
+        if var in self.masks:
+            truth = truth & self.masks[var]
+        return np.flatnonzero(truth)
+
+    def estimates(self) -> Estimates:
+        """Sizes by which the order of the join is chosen."""
+        counts = {var: len(self.candidates(var)) for var, _ in self.program.masks}
+        partitions = max(len(self.bounds) - 1, 1)
+        window = 1.0
+        if self.within >= 0 and self.count:
+            spans = self.clock[self.bounds[1:] - 1] - self.clock[self.bounds[:-1]]
+            window = min(1.0, (self.within + 1) / (float(np.mean(spans)) + 1))
+        return Estimates(counts, partitions, window)
+
+    def groups(self, var: str, lookup: Lookup | None) -> Groups:
+        """Candidates of a variable by partition, or by equality with an event bound before."""
+        positions = self.candidates(var)
+        if lookup is None:
+            return Groups(positions, np.searchsorted(positions, self.bounds), np.zeros(0, np.int64))
+        own, other = self.rows.lanes(lookup.own), self.rows.lanes(lookup.other)
+        positions = positions[own.nulls[positions] == 0]
+        values, inverse = np.unique(own.values[positions], return_inverse=True)
+        pairs = self.segment[positions] * max(len(values), 1) + inverse
+        known, group = np.unique(pairs, return_inverse=True)
+        order = np.argsort(group, kind="stable")
+        starts = np.searchsorted(group[order], np.arange(len(known) + 1))
+        return Groups(positions[order], starts, self._codes(values, known, other.values, other.nulls))
+
+    def _codes(self, values: Array, known: Array, asked: Array, nulls: Array) -> Array:
+        if not len(known):
+            return np.full(self.count, -1)
+        at = np.minimum(np.searchsorted(values, asked), len(values) - 1)
+        pairs = self.segment * len(values) + at
+        group = np.minimum(np.searchsorted(known, pairs), len(known) - 1)
+        same = (values[at] == asked) | ((values[at] != values[at]) & (asked != asked))
+        return np.where((nulls == 0) & same & (known[group] == pairs), group, -1)

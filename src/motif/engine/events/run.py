@@ -1,0 +1,52 @@
+"""Sorted events in, leaves of matches out."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from motif.engine.events.consume import Consumer
+from motif.engine.events.functions import Functions
+from motif.engine.events.joins import WayJoin
+from motif.engine.events.matches import EventMatches, joined, nothing
+from motif.engine.events.measures import leaves
+from motif.engine.events.picks import apply_picks
+from motif.engine.events.rows import EventRows
+from motif.engine.events.simulate import simulate
+from motif.engine.matcher import COMPILE_FROM_ROWS
+from motif.plan.events.program import EventProgram
+
+NO_FUNCTIONS = Functions({})
+
+
+def match_sorted(
+    program: EventProgram, table: pa.Table, *, functions: Functions = NO_FUNCTIONS, compiled: bool | None = None
+) -> pa.Table:
+    """Leaves of all matches over events that are partitioned and in order."""
+    compiled = table.num_rows >= COMPILE_FROM_ROWS if compiled is None else compiled
+    rows = EventRows(program, table)
+    return leaves(rows, find_matches(rows, functions, compiled=compiled), compiled=compiled)
+
+
+def find_matches(rows: EventRows, functions: Functions = NO_FUNCTIONS, *, compiled: bool) -> EventMatches:
+    """All matches: partition after partition, each in canonical order (with CONSUMING, the order of firing)."""
+    program = rows.program
+    if not rows.count or not program.ways:
+        return no_matches(rows)
+    rows.masks.update(functions.masks(rows))
+    tested_later = functions.on_several(program)
+    if program.query.consuming and not tested_later:
+        return Consumer(rows, compiled=compiled).fired()
+    parts = []
+    for number in range(len(program.ways)):
+        found = WayJoin(rows, number, compiled=compiled, choose=not tested_later).run()
+        parts.append(functions.filtered(rows, found))
+    matches = joined(parts)
+    if program.query.consuming:
+        return simulate(rows, matches)
+    return apply_picks(matches, program.query.picks, rows.segment).in_order(program.variables)
+
+
+def no_matches(rows: EventRows) -> EventMatches:
+    """An empty result with all its columns."""
+    variables, lists = rows.program.variables, rows.list_variables
+    return nothing([v for v in variables if v not in lists], [v for v in variables if v in lists])

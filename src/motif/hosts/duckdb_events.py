@@ -1,0 +1,190 @@
+"""Event queries on DuckDB: it scans, filters and computes scalars, the joins are done between two of its queries."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from motif.engine.events.functions import Functions
+from motif.engine.events.parallel import match_events
+from motif.engine.order import crossing, layout
+from motif.errors import MotifError, QueryBindError, did_you_mean
+from motif.hosts.duckdb import (
+    MEMORY_BYTES,
+    Database,
+    DuckSource,
+    Progress,
+    columns_sql,
+    final_columns,
+    literal,
+    quoted,
+    row_sql,
+    user_errors,
+)
+from motif.ir.event import EventQuery
+from motif.plan.events.planner import bind_event_errors, plan_events
+from motif.plan.events.program import EventProgram, Stream
+
+START = "__motif_start"
+"""The column that says where composite events begin."""
+_BASE = "__motif_events"
+Callables = Mapping[str, Callable[..., Any]]
+
+
+def match_stack(
+    data: Any,
+    queries: Sequence[EventQuery],
+    stream: Stream,
+    functions: Callables,
+    *,
+    compiled: bool | None = None,
+    progress: Progress | None = None,
+) -> pa.Table:
+    """Matches of the last query; the matches of those before it are events for those after them."""
+    stack = Stack(data, stream)
+    for query in queries[:-1]:
+        program, source = stack.plan(query, functions)
+        stack.add(query, run_program(program, source, functions, compiled=compiled))
+    program, source = stack.plan(queries[-1], functions)
+    return run_program(program, source, functions, compiled=compiled, progress=progress)
+
+
+def stack_errors(data: Any, queries: Sequence[EventQuery], stream: Stream, functions: Callables) -> list[MotifError]:
+    """What is wrong with queries whose text is fine; earlier ones are run over no events."""
+    try:
+        stack = Stack(data, stream)
+        for query in queries:
+            source = stack.source(query)
+            if unknown := bind_event_errors(query, source.schema):
+                return unknown
+            program, source = stack.plan(query, functions)
+            if query is not queries[-1]:
+                stack.add(query, run_program(program, source.empty(), functions))
+    except MotifError as error:
+        return [error]
+    return []
+
+
+class Stack:
+    """The events that queries see: the input, and the matches of queries before."""
+
+    def __init__(self, data: Any, stream: Stream) -> None:
+        self.inputs = dict(data) if isinstance(data, Mapping) else {_BASE: data}
+        if not self.inputs:
+            raise MotifError("there are no events: the mapping is empty")
+        self.named = isinstance(data, Mapping)
+        self.stream = stream
+        self.database = Database(self.inputs)
+        self.composites: list[tuple[str, str]] = []
+        """Class and table of matches that are events."""
+
+    def plan(self, query: EventQuery, functions: Callables) -> tuple[EventProgram, DuckSource]:
+        source = self.source(query)
+        stream = self.stream
+        if self.named and stream.type is None:
+            stream = Stream(stream.time, "type", stream.order_by)
+        if self.composites:
+            stream = Stream(stream.time, stream.type, stream.order_by, START)
+        return plan_events(query, source, stream, functions), source
+
+    def source(self, query: EventQuery) -> DuckSource:
+        """The events of a query as one table."""
+        parts = [self._input(name) for name in self._chosen(query)]
+        parts += [self._composite(name, table) for name, table in self.composites]
+        if len(parts) == 1 and not self.named:
+            return DuckSource(self.database, "", quoted(_BASE))
+        self._check_columns()
+        return DuckSource(self.database, "", f"({' UNION ALL BY NAME '.join(parts)}) AS events")
+
+    def _chosen(self, query: EventQuery) -> list[str]:
+        if not self.named or query.input is None:
+            return list(self.inputs)
+        known = {name.casefold(): name for name in self.inputs}
+        if query.input.casefold() not in known:
+            raise QueryBindError(
+                f"there is no input {query.input}", hint=did_you_mean(query.input, self.inputs) or "leave it out"
+            )
+        return [known[query.input.casefold()]]
+
+    def _input(self, name: str) -> str:
+        columns = {column.casefold() for column, _ in self.database.describe(f"SELECT * FROM {quoted(name)}")}
+        kind = self.stream.type or "type"
+        own_class = "" if kind.casefold() in columns or not self.named else f", {literal(name)} AS {quoted(kind)}"
+        start = f", NULL AS {START}" if self.composites else ""
+        return f"SELECT *{own_class}{start} FROM {quoted(name)}"
+
+    def _composite(self, name: str, table: str) -> str:
+        kind = self.stream.type or "type"
+        return (
+            f"SELECT * EXCLUDE (event, match_start, match_end), {literal(name)} AS {quoted(kind)}, "
+            f"match_end AS {quoted(self.stream.time)}, match_start AS {START} FROM {quoted(table)}"
+        )
+
+    def _check_columns(self) -> None:
+        """A name must mean the same type in every input; DuckDB would make both text without a word."""
+        seen: dict[str, tuple[str, str]] = {}
+        tables = [(name, name) for name in self.inputs] + self.composites
+        for label, table in tables:
+            for column, kind in self.database.describe(f"SELECT * FROM {quoted(table)}"):
+                other, known = seen.setdefault(column.casefold(), (label, kind))
+                if _family(kind) != _family(known) and column not in ("event", "match_start", "match_end"):
+                    raise QueryBindError(
+                        f"column {column} is {kind.lower()} in {label} and {known.lower()} in {other}",
+                        hint="rename or CAST one of them, so that events can be merged",
+                    )
+
+    def add(self, query: EventQuery, matches: pa.Table) -> None:
+        """Let the matches of a query be events."""
+        if query.name is None:
+            raise QueryBindError(
+                "a query that is followed by another one needs a name, or nothing can use its matches",
+                hint="begin it with DEFINE name, or end it with RETURN name(...)",
+            )
+        table = f"__motif_composite_{len(self.composites)}"
+        self.database.add(table, matches)
+        self.composites.append((query.name, table))
+
+
+def _family(kind: str) -> str:
+    numbers = ("INT", "FLOAT", "DOUBLE", "DECIMAL", "HUGE")
+    return "number" if any(word in kind for word in numbers) and "(" not in kind.replace("DECIMAL(", "") else kind
+
+
+def input_sql(program: EventProgram, source: DuckSource) -> str:
+    """What DuckDB does before the joins: needed columns of events that can play a role, in no order."""
+    chosen = "" if program.filter is None else f"WHERE {row_sql(program.filter)}"
+    return source.select(columns_sql(crossing(program)), chosen)
+
+
+def run_program(
+    program: EventProgram,
+    source: DuckSource,
+    functions: Callables,
+    *,
+    compiled: bool | None = None,
+    progress: Progress | None = None,
+) -> pa.Table:
+    """Matches of one planned query."""
+    with user_errors(program.query.source):
+        plan = layout(program, source.types_of(crossing(program)))
+        events = with_time(program, source.database.table(input_sql(program, source), progress).combine_chunks())
+    found = match_events(program, events, plan, functions=Functions(functions), compiled=compiled)
+    return final_columns(program, source, found)
+
+
+def with_time(program: EventProgram, events: pa.Table) -> pa.Table:
+    """Events without a time are set aside, and counted."""
+    times = events.column(program.time)
+    if times.null_count:
+        warnings.warn(
+            f"{times.null_count} events have no {program.stream.time} and were left out", RuntimeWarning, stacklevel=2
+        )
+        events = events.filter(pc.is_valid(times))
+    return events
+
+
+__all__ = ["MEMORY_BYTES", "START", "Stack", "match_stack", "run_program", "stack_errors"]

@@ -1,0 +1,180 @@
+"""WHERE, condition by condition: what one event decides, what several decide, and what a user's function decides.
+
+A condition on one event is left to the host, which computes one boolean column per variable. What is left
+speaks of different events and is tested by the join as soon as all of them are bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
+
+from motif.errors import QueryBindError, UnsupportedQuery
+from motif.ir.event import EventQuery, PickMode
+from motif.ir.expr import Aggregate, At, Call, End, Expr, Literal, transform, walk
+from motif.ir.types import Kind
+from motif.plan.conditions import CURRENT, HostColumns, Lifter
+from motif.plan.events.functions import FunctionCondition, function_condition
+from motif.plan.planner import extent
+from motif.plan.scalar import Base, Const, Fold, Op, Place, Read, Scalar, scalars
+from motif.plan.source import Source
+from motif.plan.typer import Typer
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """One condition of WHERE; exactly one of `row`, `scalar` and `function` is given."""
+
+    expr: Expr
+    names: frozenset[str]
+    folded: frozenset[str] = frozenset()
+    """Lists it aggregates."""
+    row: Expr | None = None
+    """As the host sees it, on the event of its one variable."""
+    scalar: Scalar | None = None
+    function: FunctionCondition | None = None
+
+
+def single_variables(query: EventQuery) -> frozenset[str]:
+    """Variables that bind one event, also those of NOT and lists of which FIRST or LAST is picked."""
+    single = {event.var for event in query.negated()}
+    for event in query.events():
+        if event.repeat is None or query.pick(event.var) in (PickMode.FIRST, PickMode.LAST):
+            single.add(event.var)
+    return frozenset(single)
+
+
+def names_in(expr: Expr) -> frozenset[str]:
+    """Variables that an expression reads."""
+    return frozenset(n.var for n in walk(expr) if isinstance(n, At | Aggregate) and n.var is not None)
+
+
+def split_conditions(
+    query: EventQuery, columns: HostColumns, dialect: str, functions: Collection[str]
+) -> tuple[Condition, ...]:
+    """The conditions of WHERE, lifted to host columns but not typed yet."""
+    lifter = EventLifter(query, columns, dialect)
+    return tuple(_split(lifter, condition, functions) for condition in query.conditions)
+
+
+def _split(lifter: EventLifter, expr: Expr, functions: Collection[str]) -> Condition:
+    known = lifter.normal(expr)
+    names = names_in(known)
+    if any(isinstance(node, Call) and node.name in functions for node in walk(known)):
+        return Condition(expr, names, function=function_condition(lifter, known, functions))
+    if len(names) == 1 and lifter.on_one_event(known):
+        return Condition(expr, names, row=lifter.row_expr(known))
+    scalar = lifter.lift(known)
+    folded = {node.members[0] for node in scalars(scalar) if isinstance(node, Fold)} - lifter.single
+    return Condition(expr, names, frozenset(folded), scalar=scalar)
+
+
+class EventLifter(Lifter):
+    """Hoists what one event decides; places are events of variables."""
+
+    where = "WHERE"
+    what = "events"
+
+    def __init__(self, query: EventQuery, columns: HostColumns, dialect: str) -> None:
+        self.events = query
+        self.columns = columns
+        self.dialect = dialect
+        self.single = single_variables(query)
+
+    def normal(self, expr: Expr) -> Expr:
+        """FIRST and LAST of one event are that event, and there is none before it."""
+
+        def known(node: Expr) -> Expr | None:
+            if not isinstance(node, At) or node.var not in self.single:
+                return None
+            if node.index:
+                return Call("case", (Literal(False), At(node.arg, node.var), Literal(None)), node.span)
+            return At(node.arg, node.var, span=node.span)
+
+        return transform(expr, known)
+
+    def place(self, at: At) -> Place:
+        return Place(Base.SET, (at.var or "",), at.end, at.index)
+
+    def on_one_event(self, expr: Expr) -> bool:
+        """Nothing but the event itself decides it."""
+        places = self.places(expr)
+        own = all(place.end is End.LAST and place.index == 0 for place in places)
+        return own and len(places) <= 1 and not self.needs_match(expr)
+
+    def fold(self, node: Aggregate) -> Scalar:
+        if node.name == "array_agg" or node.distinct:
+            raise UnsupportedQuery(
+                f"not supported in WHERE: {'DISTINCT' if node.distinct else 'ARRAY_AGG'}",
+                source=self.events.source,
+                span=node.span,
+                hint="COUNT, SUM, AVG, MIN and MAX are",
+            )
+        column = None if node.arg is None else self.columns.index(node.arg)
+        return Fold(node.name, column, (node.var or "",), span=node.span)
+
+    def refused(self, expr: Expr) -> UnsupportedQuery:
+        name = expr.name.upper() if isinstance(expr, Call | Aggregate) else "this expression"
+        return UnsupportedQuery(
+            f"not supported in WHERE: {name} on values of different events",
+            source=self.events.source,
+            span=extent(expr),
+            hint="across events Motif computes + - * / %, comparisons, IN, BETWEEN, AND OR NOT, IS NULL, CASE, "
+            "COALESCE, NULLIF, ABS, GREATEST, LEAST and DATE_DIFF; apply other functions to one event at a "
+            "time, or give a function of your own in functions=",
+        )
+
+
+class Typed:
+    """Gives types to conditions, with the host's word on what a function makes of an event that is not there."""
+
+    def __init__(self, query: EventQuery, columns: HostColumns, typer: Typer, source: Source) -> None:
+        self.query = query
+        self.columns = columns
+        self.typer = typer
+        self.source = source
+
+    def conditions(self, conditions: tuple[Condition, ...]) -> Iterator[Condition]:
+        for condition in conditions:
+            if condition.scalar is None:
+                yield condition
+            else:
+                yield replace(condition, scalar=self.scalar(condition))
+
+    def scalar(self, condition: Condition) -> Scalar:
+        assert condition.scalar is not None
+        node = self.typer.typed(self.with_absent(condition.scalar))
+        if node.type.kind not in (Kind.BOOLEAN, Kind.NULL):
+            raise not_a_condition(self.query, condition.expr, str(node.type))
+        for inner in scalars(node):
+            if isinstance(inner, Read) and inner.type.kind is Kind.OTHER:
+                raise UnsupportedQuery(
+                    f"not supported in WHERE: values of this type of different events ({inner.type})",
+                    source=self.query.source,
+                    span=extent(self.columns.exprs[inner.column]),
+                    hint="compare a number, string, boolean or time made from it",
+                )
+        return node
+
+    def with_absent(self, node: Scalar) -> Scalar:
+        match node:
+            case Read(column=column, absent=Const()):
+                value = self.source.on_nulls([self.columns.absent[column]])[0]
+                return replace(node, absent=Const(value))  # type: ignore[arg-type]
+            case Op(args=args):
+                return replace(node, args=tuple(self.with_absent(arg) for arg in args))
+            case _:
+                return node
+
+
+def not_a_condition(query: EventQuery, expr: Expr, kind: str) -> QueryBindError:
+    """WHERE has something else than a condition in it."""
+    return QueryBindError(
+        f"WHERE needs conditions, but this is of type {kind}",
+        source=query.source,
+        span=extent(expr),
+        hint="compare it with something, for example <> 0 or IS NOT NULL",
+    )
+
+
+__all__ = ["CURRENT", "Condition", "EventLifter", "Typed", "names_in", "split_conditions"]

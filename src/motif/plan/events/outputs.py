@@ -1,0 +1,110 @@
+"""SELECT and RETURN -> *leaves*, values the engine picks from matched events, and scalars over them for the host."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from motif.ir.event import EventQuery, Item
+from motif.ir.expr import Aggregate, At, Column, End, Expr, Literal, transform
+from motif.ir.types import Schema
+from motif.plan.conditions import HostColumns
+from motif.plan.outputs import leaf_name
+
+
+@dataclass(frozen=True, slots=True)
+class MatchId:
+    """A number made from the query and the matched events."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """When the match ends, or begins."""
+
+    at_end: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A host column at one event of a variable."""
+
+    column: int
+    var: str
+    end: End
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """An aggregate of a host column (None: of events) over the events of a variable."""
+
+    name: str
+    column: int | None
+    var: str
+    distinct: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """The events of a variable with all their columns: a struct, or a list of structs."""
+
+    var: str
+    is_list: bool
+    columns: tuple[tuple[str, int], ...]
+
+
+EventLeaf: TypeAlias = MatchId | Moment | Value | Folded | Whole
+
+
+@dataclass(frozen=True, slots=True)
+class EventOutputs:
+    """What the engine returns (leaf i is column `leaf_name(i)`), and the final columns over it."""
+
+    leaves: tuple[EventLeaf, ...]
+    columns: tuple[tuple[str, Expr], ...]
+
+    @property
+    def is_plain(self) -> bool:
+        """No arithmetic is left for the host: every final column is a leaf."""
+        return all(isinstance(expr, Column) for _, expr in self.columns)
+
+
+class _Collector:
+    def __init__(self, columns: HostColumns) -> None:
+        self.columns = columns
+        self.leaves: list[EventLeaf] = []
+
+    def leaf(self, leaf: EventLeaf) -> Column:
+        if leaf not in self.leaves:
+            self.leaves.append(leaf)
+        return Column(leaf_name(self.leaves.index(leaf)))
+
+    def item(self, item: Item) -> tuple[str, Expr]:
+        return item.name, transform(item.expr, self.lifted)
+
+    def lifted(self, node: Expr) -> Expr | None:
+        match node:
+            case At(arg=arg, var=str(var), end=end, index=index):
+                return self.leaf(Value(self.columns.index(arg), var, end, index))
+            case Aggregate(name=name, arg=arg, var=str(var), distinct=distinct):
+                column = None if arg is None else self.columns.index(arg)
+                return self.leaf(Folded(name, column, var, distinct))
+            case _:
+                return None
+
+
+def plan_outputs(query: EventQuery, schema: Schema, columns: HostColumns) -> EventOutputs:
+    """Leaves and final columns: the name, match_id, match_start, match_end, then what SELECT and RETURN ask for."""
+    collector = _Collector(columns)
+    final: list[tuple[str, Expr]] = []
+    if query.name is not None:
+        final.append(("event", Literal(query.name)))
+    final.append(("match_id", collector.leaf(MatchId())))
+    final.append(("match_start", collector.leaf(Moment(at_end=False))))
+    final.append(("match_end", collector.leaf(Moment(at_end=True))))
+    if query.items is None:
+        for event in query.events():
+            own = tuple((name, columns.index(Column(name))) for name in schema)
+            final.append((event.var, collector.leaf(Whole(event.var, event.repeat is not None, own))))
+    final += [collector.item(item) for item in query.measures]
+    return EventOutputs(tuple(collector.leaves), tuple(final))

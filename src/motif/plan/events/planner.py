@@ -1,0 +1,321 @@
+"""Event query + source -> EventProgram, one step after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
+
+from motif import limits
+from motif.errors import MotifError, QueryBindError, UnsupportedQuery, did_you_mean
+from motif.ir.event import Attribute, Duration, Event, EventCount, EventQuery, Item, PickMode
+from motif.ir.expr import Aggregate, Call, Column, Expr, Literal, Verbatim, walk
+from motif.ir.types import Kind, Schema, Type
+from motif.plan.bind import Names
+from motif.plan.conditions import HostColumns
+from motif.plan.events.conditions import Condition, EventLifter, Typed, not_a_condition, split_conditions
+from motif.plan.events.keys import certain_variables, is_implied, key_parts
+from motif.plan.events.outputs import plan_outputs
+from motif.plan.events.program import EventProgram, KeyPart, Stream
+from motif.plan.events.ways import Role, Way, ways_of
+from motif.plan.planner import extent
+from motif.plan.program import SortKey
+from motif.plan.source import HostRefusal, Source
+from motif.plan.typer import Typer
+
+TIMES = frozenset({Kind.TIMESTAMP, Kind.TIMESTAMP_TZ, Kind.DATE})
+
+
+def plan_events(query: EventQuery, source: Source, stream: Stream, functions: Collection[str] = ()) -> EventProgram:
+    """Check the query against its input and compile it."""
+    schema = {name: kind for name, kind in source.schema.items() if name != stream.start}
+    stream = _bind_stream(stream, schema, query)
+    query = bind_events(query, schema)
+    columns = HostColumns()
+    lifter = EventLifter(query, columns, source.dialect)
+    every_way = ways_of(query)
+    parts = _same_types(key_parts(query, stream, lifter, every_way), source, query)
+    keys = tuple(columns.index(part.expr) for part in parts)
+    certain = certain_variables(every_way)
+    kept = tuple(c for c in query.conditions if not is_implied(c, parts, lifter, certain))
+    conditions = split_conditions(replace(query, conditions=kept), columns, source.dialect, functions)
+    time = columns.index(Column(stream.time))
+    start = None if stream.start is None else columns.index(Column(stream.start))
+    outputs = plan_outputs(query, schema, columns)
+    masks = _masks(query, stream, schema, conditions)
+    mask_columns = tuple((var, None if mask is None else columns.index(mask)) for var, mask in masks)
+    ties = _ties(query, stream, source.schema)
+    identity = _identity(stream, schema, columns)
+    types = _types(query, columns.exprs, source)
+    _check_types(query, conditions, columns, types, source)
+    typer = Typer(types, source.dialect, query.source, "WHERE")
+    typed = tuple(Typed(query, columns, typer, source).conditions(conditions))
+    ways = tuple(way for way in every_way if _is_possible(way, query, typed, source))
+    _check_functions(query, typed, ways)
+    return EventProgram(
+        query=query,
+        stream=stream,
+        dialect=source.dialect,
+        columns=tuple(columns.exprs),
+        types=types,
+        filter=_filter(query, stream, masks, parts),
+        keys=keys,
+        key_parts=parts,
+        order=(SortKey(Column(stream.time)), *(SortKey(Column(name)) for name in stream.order_by)),
+        ties=ties,
+        time=time,
+        start=start,
+        masks=mask_columns,
+        ways=ways,
+        conditions=typed,
+        outputs=outputs,
+        identity=identity,
+        limits=limits.LIMITS,
+    )
+
+
+# -- names
+
+
+def _bind_stream(stream: Stream, schema: Schema, query: EventQuery) -> Stream:
+    needs_type = any(event.type is not None for event in (*query.events(), *query.negated()))
+    folded = {name.casefold(): name for name in reversed(schema)}
+
+    def known(name: str, option: str) -> str:
+        if name in schema:
+            return name
+        if name.casefold() in folded:
+            return folded[name.casefold()]
+        raise QueryBindError(f"{option}{name!r} is not a column of the events", hint=did_you_mean(name, schema))
+
+    time = known(stream.time, "time=")
+    if schema[time].kind not in TIMES:
+        raise QueryBindError(
+            f"time={time!r} is of type {schema[time]}, not a time",
+            hint="name a timestamp or date column; make one from a number or text before (CAST, to_timestamp)",
+        )
+    kind = stream.type
+    if kind is not None and kind not in schema and kind.casefold() not in folded and not needs_type:
+        kind = None
+    classed = next((event for event in (*query.events(), *query.negated()) if event.type is not None), None)
+    if kind is None and classed is not None:
+        raise _no_type(query, classed)
+    if kind is not None:
+        try:
+            kind = known(kind, "type=")
+        except QueryBindError:
+            assert classed is not None
+            raise _no_type(query, classed, kind, schema) from None
+    return replace(stream, time=time, type=kind, order_by=tuple(known(n, "order_by=") for n in stream.order_by))
+
+
+def _no_type(query: EventQuery, event: Event, name: str | None = None, schema: Schema | None = None) -> MotifError:
+    missing = "type=None was given" if name is None else f"the events have no column {name}"
+    near = did_you_mean(name, schema) if name is not None and schema is not None else None
+    return QueryBindError(
+        f"{event.type} {event.var} needs the class of events, but {missing}",
+        source=query.source,
+        span=event.span,
+        hint=f"say which column holds it: type=...{f'; {near}' if near else ''}",
+    )
+
+
+def bind_events(query: EventQuery, schema: Schema) -> EventQuery:
+    """The query with the schema's own column names; raises the first unknown one."""
+    bound, errors = _bind(query, schema)
+    if errors:
+        raise errors[0]
+    return bound
+
+
+def bind_event_errors(query: EventQuery, schema: Schema) -> list[MotifError]:
+    """Every unknown name."""
+    return _bind(query, schema)[1]
+
+
+def _bind(query: EventQuery, schema: Schema) -> tuple[EventQuery, list[MotifError]]:
+    names = Names(schema, query.source, (event.var for event in query.events()))
+
+    def items(given: Iterable[Item]) -> tuple[Item, ...]:
+        return tuple(replace(item, expr=names.expr(item.expr)) for item in given)
+
+    def attribute(item: Attribute) -> Attribute:
+        column = names.expr(Column(item.name, item.span))
+        return replace(item, name=column.name) if isinstance(column, Column) else item
+
+    bound = replace(
+        query,
+        conditions=tuple(names.expr(condition) for condition in query.conditions),
+        same=tuple(attribute(item) for item in query.same),
+        items=None if query.items is None else items(query.items),
+        returned=items(query.returned),
+    )
+    return bound, names.errors
+
+
+# -- what the host does
+
+
+def _same_types(parts: tuple[KeyPart, ...], source: Source, query: EventQuery) -> tuple[KeyPart, ...]:
+    """A key found from equalities must be of one type; otherwise the equality is tested by the join."""
+    kept = []
+    for part in parts:
+        exprs = list(dict.fromkeys(expr for _, expr in part.by_variable))
+        if part.written or len(set(_types(query, exprs, source))) == 1:
+            kept.append(part)
+    return tuple(kept)
+
+
+def _masks(
+    query: EventQuery, stream: Stream, schema: Schema, conditions: Sequence[Condition]
+) -> list[tuple[str, Expr | None]]:
+    """Per variable, which events it may bind; None: every one."""
+    masks: list[tuple[str, Expr | None]] = []
+    for event in (*query.events(), *query.negated()):
+        tests: list[Expr] = []
+        if event.type is not None and stream.type is not None:
+            tests.append(Call("=", (_text(Column(stream.type), schema), Literal(event.type))))
+        tests += [c.row for c in conditions if c.row is not None and c.names == {event.var}]
+        masks.append((event.var, _junction("and", tests)))
+    return masks
+
+
+def _text(column: Column, schema: Schema) -> Expr:
+    return column if schema[column.name].kind is Kind.STRING else Verbatim(("CAST(", " AS STRING)"), (column,))
+
+
+def _junction(name: str, parts: Sequence[Expr]) -> Expr | None:
+    """Joined in pairs, so that many do not become a deep tree."""
+    level = list(parts)
+    while len(level) > 1:
+        level = [Call(name, (*level[i : i + 2],)) if i + 1 < len(level) else level[i] for i in range(0, len(level), 2)]
+    return level[0] if level else None
+
+
+def _filter(
+    query: EventQuery, stream: Stream, masks: Sequence[tuple[str, Expr | None]], parts: Sequence[KeyPart]
+) -> Expr | None:
+    """Events that play a role; those without a time come along to be counted."""
+    tests: list[Expr] = []
+    if not isinstance(query.within, EventCount) and all(mask is not None for _, mask in masks):
+        roles = _junction("or", list(dict.fromkeys(mask for _, mask in masks if mask is not None)))
+        tests += [] if roles is None else [roles]
+    tests += [Call("is not null", (part.expr,)) for part in parts]
+    wanted = _junction("and", tests)
+    return None if wanted is None else Call("or", (wanted, Call("is null", (Column(stream.time),))))
+
+
+def _ties(query: EventQuery, stream: Stream, schema: Schema) -> tuple[Expr, ...]:
+    """Columns the conditions read, then those only the outputs read, each in the schema's order."""
+    decided = {n.name for c in query.conditions for n in walk(c) if isinstance(n, Column)}
+    decided |= {item.name for item in query.same}
+    if stream.type is not None and any(event.type for event in (*query.events(), *query.negated())):
+        decided.add(stream.type)
+    if stream.start is not None:
+        decided.add(stream.start)
+    shown = {n.name for item in query.measures for n in walk(item.expr) if isinstance(n, Column)}
+    if query.items is None:
+        shown = set(schema)
+    alike = {stream.time, *stream.order_by}
+    ranked = [n for n in schema if n in decided] + [n for n in schema if n in shown and n not in decided]
+    ties: list[Expr] = []
+    for name in ranked:
+        if name not in alike:
+            by_text = schema[name].kind is Kind.OTHER
+            ties.append(Verbatim(("CAST(", " AS STRING)"), (Column(name),)) if by_text else Column(name))
+    return tuple(ties)
+
+
+def _identity(stream: Stream, schema: Schema, columns: HostColumns) -> tuple[int, ...]:
+    """Columns of which `match_id` is made: those that the query reads and that are here anyway."""
+    names = {n.name for expr in columns.exprs for n in walk(expr) if isinstance(n, Column)}
+    wanted = [name for name in schema if name in names and schema[name].kind is not Kind.OTHER]
+    return tuple(columns.index(Column(name)) for name in dict.fromkeys((stream.time, *stream.order_by, *wanted)))
+
+
+def _types(query: EventQuery, exprs: Sequence[Expr], source: Source) -> tuple[Type, ...]:
+    """Ask for all types at once; if the host refuses, find the expression to blame."""
+    try:
+        return tuple(source.types_of(exprs))
+    except HostRefusal as refusal:
+        for expr in exprs:
+            try:
+                source.types_of([expr])
+            except HostRefusal as culprit:
+                raise QueryBindError(str(culprit), source=query.source, span=extent(expr)) from None
+        raise QueryBindError(str(refusal)) from None
+
+
+# -- checks
+
+
+def _check_types(
+    query: EventQuery, conditions: Sequence[Condition], columns: HostColumns, types: Sequence[Type], source: Source
+) -> None:
+    rows = [condition for condition in conditions if condition.row is not None]
+    kinds = _types(query, [condition.row for condition in rows if condition.row is not None], source)
+    for condition, kind in zip(rows, kinds, strict=True):
+        if kind.kind not in (Kind.BOOLEAN, Kind.NULL):
+            raise not_a_condition(query, condition.expr, str(kind))
+    for node in (n for item in query.measures for n in walk(item.expr) if isinstance(n, Aggregate)):
+        if node.arg is None:
+            continue
+        kind = types[columns.index(node.arg)]
+        summed = node.name in ("sum", "avg") and kind.kind not in (
+            Kind.INTEGER,
+            Kind.FLOAT,
+            Kind.DECIMAL,
+            Kind.NULL,
+        )
+        if summed or (node.name in ("min", "max") and (kind.kind is Kind.OTHER or not kind.ordered)):
+            raise QueryBindError(
+                f"{node.name.upper()} does not work on values of type {kind}",
+                source=query.source,
+                span=node.span,
+                hint="CAST the argument to a number" if summed else "take MIN or MAX of a part of it that has an order",
+            )
+
+
+def _is_possible(way: Way, query: EventQuery, conditions: Sequence[Condition], source: Source) -> bool:
+    """A condition on one variable that this way does not bind must be true of NULL."""
+    negated = {event.var for event in query.negated()}
+    for condition in conditions:
+        if condition.row is None or condition.names & negated:
+            continue
+        number = way.number(next(iter(condition.names)))
+        if number is None and source.on_nulls([condition.row])[0] is not True:
+            return False
+    return True
+
+
+def _check_functions(query: EventQuery, conditions: Sequence[Condition], ways: Sequence[Way]) -> None:
+    negated = {event.var for event in query.negated()}
+    absent = {e.var for way in ways for e in way.elements if e.role is Role.ABSENT}
+    lists = {e.var for way in ways for e in way.elements if e.role is Role.LIST}
+    for condition in conditions:
+        if condition.function is None or len(condition.names) < 2:
+            continue
+        name = condition.function.calls[0].name
+        if condition.names & (negated | absent):
+            raise UnsupportedQuery(
+                f"not supported: {name} on the event of a NOT together with other events",
+                source=query.source,
+                span=extent(condition.expr),
+                hint="use a condition without a function of your own, or one that sees only the event of the NOT",
+            )
+        if query.consuming and (lists or absent):
+            raise UnsupportedQuery(
+                f"not supported: CONSUMING with {name} on several events and NOT or a repeated variable",
+                source=query.source,
+                span=extent(condition.expr),
+                hint="let the function see one event only, or leave CONSUMING out",
+            )
+
+
+def is_bounded(query: EventQuery) -> bool:
+    """WITHIN bounds how far a match reaches, so the stream can be cut."""
+    return isinstance(query.within, Duration | EventCount)
+
+
+def first_pick(query: EventQuery) -> PickMode | None:
+    """The first pick that chooses."""
+    return next((p.mode for p in query.picks if p.mode in (PickMode.FIRST, PickMode.LAST)), None)

@@ -1,0 +1,104 @@
+"""A planned event query: what the host hands over, and the joins over it. Flat, frozen, printable, versioned."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+from motif.ir.event import EventQuery
+from motif.ir.expr import Expr
+from motif.ir.render_event import render_events
+from motif.ir.types import Type
+from motif.limits import Limits
+from motif.plan.events.conditions import Condition
+from motif.plan.events.outputs import EventOutputs
+from motif.plan.events.ways import Way
+from motif.plan.program import SortKey
+from motif.plan.scalar import Scalar
+
+VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """Which columns of the input say when an event was and what it is."""
+
+    time: str = "ts"
+    type: str | None = "type"
+    order_by: tuple[str, ...] = ()
+    start: str | None = None
+    """Where composite events begin; NULL for plain ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeyPart:
+    """One column of the partition key: per variable the expression it was found as."""
+
+    expr: Expr
+    by_variable: tuple[tuple[str, Expr], ...]
+    written: bool
+    """As `[attr]`; otherwise found from equalities."""
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """Time slices on a cluster, where there is no key: rows are also given to the slice before theirs."""
+
+    column: int
+    microseconds: int
+
+
+@dataclass(frozen=True, slots=True)
+class EventProgram:
+    """See the module."""
+
+    query: EventQuery
+    stream: Stream
+    dialect: str
+    columns: tuple[Expr, ...]
+    """Row expressions the host hands over."""
+    types: tuple[Type, ...]
+    filter: Expr | None
+    """Events that can play no role stay in the host."""
+    keys: tuple[int, ...]
+    key_parts: tuple[KeyPart, ...]
+    order: tuple[SortKey, ...]
+    ties: tuple[Expr, ...]
+    time: int
+    start: int | None
+    masks: tuple[tuple[str, int | None], ...]
+    """Per variable: the boolean column that says which events it may bind; None: every one."""
+    ways: tuple[Way, ...]
+    conditions: tuple[Condition, ...]
+    outputs: EventOutputs
+    identity: tuple[int, ...]
+    """Columns that tell events apart, for `match_id`."""
+    limits: Limits
+    version: int = VERSION
+    windowed: bool = False
+    """Never: conditions do not read neighbouring rows."""
+
+    @property
+    def dependent(self) -> tuple[tuple[Scalar, ...], ...]:
+        """Conditions the join tests."""
+        return tuple((condition.scalar,) for condition in self.conditions if condition.scalar is not None)
+
+    @property
+    def neighbours(self) -> tuple[tuple[Scalar, ...], ...]:
+        """None: events are not adjacent."""
+        return ()
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """Variables that can be bound, in pattern order."""
+        return tuple(event.var for event in self.query.events())
+
+    @property
+    def mask(self) -> dict[str, int | None]:
+        return dict(self.masks)
+
+    @property
+    def fingerprint(self) -> str:
+        """Names the query in match ids and saved state: equal for equal meaning."""
+        text = f"{self.version}\n{render_events(self.query)}"
+        return hashlib.sha256(text.encode()).hexdigest()[:32]

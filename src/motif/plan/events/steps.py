@@ -1,0 +1,178 @@
+"""The order in which a way's elements are bound: its *levels*.
+
+Rare events first, then whatever is narrowed most by what is bound already (order, window, equality); an absence as
+soon as what it lies between is bound; lists after all single events, open ones last, because they need the deadline.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from motif.ir.event import EventQuery, PickMode
+from motif.plan.events.conditions import Condition
+from motif.plan.events.ways import Role, Way
+from motif.plan.scalar import Base, Op, Read
+
+_INDEXED = 0.01
+"""Share of candidates expected to be equal in an attribute."""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimates:
+    """What is known of the events before the join."""
+
+    candidates: Mapping[str, int]
+    partitions: int = 1
+    window: float = 1.0
+    """Share of a partition's time that WITHIN spans."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lookup:
+    """Candidates of a level are found by equality: `own` of them with `other` of a bound element (host columns)."""
+
+    element: int
+    own: int
+    other: int
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """Elements in the order of binding."""
+
+    way: Way
+    elements: tuple[int, ...]
+    lookups: tuple[Lookup | None, ...]
+    """Per level."""
+    chosen: int = -1
+    """The level of the variable of which one event is picked while joining, or -1."""
+    late_first: bool = False
+    """Its late candidates are tried first."""
+
+    def level(self, element: int) -> int:
+        return self.elements.index(element)
+
+
+def choose_steps(
+    query: EventQuery,
+    way: Way,
+    conditions: tuple[Condition, ...],
+    estimates: Estimates,
+    driver: int | None = None,
+) -> Steps:
+    """Levels of a way; `driver` is the element that must come first."""
+    equal = _equalities(way, conditions)
+    picked = None if driver is not None else _picked(query, way)
+    singles = _order_singles(way, equal, estimates, driver, picked)
+    order = _with_the_rest(query, way, conditions, singles)
+    lookups = tuple(_lookup(way, equal, order, level) for level in range(len(order)))
+    if picked is None:
+        return Steps(way, tuple(order), lookups)
+    late = query.pick(way.elements[picked].var) is PickMode.LAST
+    return Steps(way, tuple(order), lookups, order.index(picked), late)
+
+
+def _picked(query: EventQuery, way: Way) -> int | None:
+    """The variable of the first pick that chooses, if all that it competes on is bound before it.
+
+    A list may change with it, and then the matches do not agree in the list.
+    """
+    if any(element.role is Role.LIST for element in way.elements):
+        return None
+    pick = next((p for p in query.picks if p.mode in (PickMode.FIRST, PickMode.LAST)), None)
+    number = None if pick is None else way.number(pick.var)
+    return number if number is not None and way.elements[number].role is Role.SINGLE else None
+
+
+def _equalities(way: Way, conditions: tuple[Condition, ...]) -> list[tuple[Lookup, int]]:
+    """Equalities between two elements, each from both sides: how the second is found from the first."""
+    found = []
+    for condition in conditions:
+        match condition.scalar:
+            case Op(name="=", args=(Read() as left, Read() as right)) if _is_plain(left, right):
+                sides = [(way.number(side.place.members[0]), side.column) for side in (left, right)]
+                (a, x), (b, y) = sides
+                if a is not None and b is not None and a != b:
+                    found += [(Lookup(b, x, y), a), (Lookup(a, y, x), b)]
+            case _:
+                pass
+    return found
+
+
+def _is_plain(left: Read, right: Read) -> bool:
+    """Both read the event itself, and hold values of one type."""
+    places = (left.place, right.place)
+    own = all(place.base is Base.SET and place.index == 0 and place.end == "LAST" for place in places)
+    return own and left.absent is None and right.absent is None and left.type == right.type
+
+
+def _order_singles(
+    way: Way, equal: list[tuple[Lookup, int]], estimates: Estimates, driver: int | None, picked: int | None
+) -> list[int]:
+    left = [single for single in way.singles() if single not in (driver, picked)]
+    order = [] if driver is None else [driver]
+    while left:
+        best = min(left, key=lambda e: (_cost(way, equal, estimates, order, e), -e))
+        order.append(best)
+        left.remove(best)
+    return order if picked is None else [*order, picked]
+
+
+def _cost(way: Way, equal: list[tuple[Lookup, int]], estimates: Estimates, order: list[int], element: int) -> float:
+    """Candidates that are expected to be tried for each binding of what comes before."""
+    count = float(estimates.candidates.get(way.elements[element].var, 0))
+    if not order:
+        return count
+    count /= max(estimates.partitions, 1)
+    if any(target == element and lookup.element in order for lookup, target in equal):
+        count *= _INDEXED
+    related = any(element in way.before[bound] or bound in way.before[element] for bound in order)
+    return count * estimates.window * (0.5 if related else 1.0)
+
+
+def _with_the_rest(query: EventQuery, way: Way, conditions: tuple[Condition, ...], singles: list[int]) -> list[int]:
+    """Absences right behind the last event they need, lists at the end, then what waits for the deadline."""
+    order = list(singles)
+    late: list[int] = []
+    for number, element in enumerate(way.elements):
+        if element.role is not Role.ABSENT:
+            continue
+        # A list of which one event is picked is empty only if no event that is left would do.
+        is_list = any(event.var == element.var for event in query.events())
+        needed = None if is_list else _needed(way, conditions, number)
+        if needed is None:
+            late.append(number)
+        else:
+            order.insert(max(order.index(other) for other in needed) + 1, number)
+    lists = [n for n, element in enumerate(way.elements) if element.role is Role.LIST]
+    lists.sort(key=lambda n: not way.is_closed(n))
+    return order + lists + late
+
+
+def _needed(way: Way, conditions: tuple[Condition, ...], number: int) -> set[int] | None:
+    """Single events that decide an absence; None if it also takes lists or the deadline."""
+    singles = set(way.singles())
+    before = way.before[number] & singles
+    after = {s for s in singles if number in way.before[s]}
+    if not before or not after:
+        return None
+    for other, element in enumerate(way.elements):
+        if element.role is Role.LIST:
+            if other in way.before[number] and not any(other in way.before[s] for s in before):
+                return None
+            if number in way.before[other] and not any(s in way.before[other] for s in after):
+                return None
+    named = {way.number(name) for c in conditions if way.elements[number].var in c.names for name in c.names}
+    named -= {number, None}
+    if not named <= singles:
+        return None
+    return {*before, *after, *(n for n in named if n is not None)}
+
+
+def _lookup(way: Way, equal: list[tuple[Lookup, int]], order: list[int], level: int) -> Lookup | None:
+    bound = [e for e in order[:level] if way.elements[e].role is Role.SINGLE]
+    for lookup, target in equal:
+        if target == order[level] and lookup.element in bound:
+            return lookup
+    return None

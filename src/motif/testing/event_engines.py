@@ -1,0 +1,86 @@
+"""Events of the test kit through the engine: bindings as numbers of events, which is what the reference gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from motif.engine.events.functions import Functions
+from motif.engine.events.parallel import find_in_slices
+from motif.engine.events.rows import EventRows
+from motif.engine.events.run import find_matches
+from motif.engine.order import arrange, crossing, layout
+from motif.hosts.duckdb_events import input_sql
+from motif.ir.event import EventQuery
+from motif.ir.expr import Column
+from motif.ir.types import Kind, Type
+from motif.plan.events.planner import plan_events
+from motif.plan.events.program import EventProgram, Stream
+from motif.testing.fuzz import memory_source
+from motif.testing.tables import to_arrow
+
+Bound = int | list[int] | None
+NUMBER = "event_number"
+
+
+class Engine:
+    """A planned query over some events, which are known by their number."""
+
+    def __init__(
+        self,
+        query: EventQuery,
+        events: Sequence[Mapping[str, object]],
+        columns: Mapping[str, str],
+        *,
+        stream: Stream = Stream(),  # noqa: B008 - frozen
+        functions: Mapping[str, Callable[..., Any]] | None = None,
+        hidden_key: str | None = None,
+    ) -> None:
+        """`hidden_key`: a column that keeps streams apart, and of which the query knows nothing."""
+        rows = [{**event, NUMBER: number} for number, event in enumerate(events)]
+        source = memory_source(to_arrow(rows, {**columns, NUMBER: "BIGINT"}))
+        self.query = query
+        self.functions = Functions(functions or {})
+        planned = plan_events(query, source, stream, self.functions.registered)
+        self.has_key = bool(planned.keys)
+        self.program = _carrying(planned, NUMBER)
+        if hidden_key is not None:
+            program = _carrying(self.program, hidden_key)
+            self.program = replace(program, keys=(program.columns.index(Column(hidden_key)), *program.keys))
+        table = source.database.table(input_sql(self.program, source)).combine_chunks()
+        table = table.filter(pc.is_valid(table.column(self.program.time)))
+        self.table = arrange(table, layout(self.program, source.types_of(crossing(self.program))))
+
+    def matches(
+        self, *, compiled: bool = False, table: pa.Table | None = None, slices: int = 0
+    ) -> list[dict[str, Bound]]:
+        """Every match: the number of the event, or the list of them, of each variable."""
+        rows = EventRows(self.program, self.table if table is None else table)
+        if slices:
+            found = find_in_slices(rows, self.functions, slices, compiled=compiled)
+        else:
+            found = find_matches(rows, self.functions, compiled=compiled)
+        numbers = rows.rows.arrays[self.program.columns.index(Column(NUMBER))].to_pylist()
+        repeated = {event.var for event in self.query.events() if event.repeat is not None}
+        answer = []
+        for match in range(len(found)):
+            bound = {var: [numbers[at] for at in found.bound(match, var)] for var in self.program.variables}
+            answer.append({var: _shown(events, var in repeated) for var, events in bound.items()})
+        return answer
+
+
+def _shown(events: list[int], is_list: bool) -> Bound:
+    if not events:
+        return None
+    return events if is_list else events[0]
+
+
+def _carrying(program: EventProgram, column: str) -> EventProgram:
+    """The program with one column more, which nothing of it reads."""
+    if Column(column) in program.columns:
+        return program
+    return replace(program, columns=(*program.columns, Column(column)), types=(*program.types, Type(Kind.INTEGER)))

@@ -1,0 +1,162 @@
+"""Random event queries over random streams: every engine must give what the reference gives.
+
+`python -m motif.testing.event_fuzz --cases 100000` runs a campaign; a case is one query over one stream. Many streams
+are packed into one run as partitions of a hidden key. A difference is printed with the seed that makes it again.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+import traceback
+from collections.abc import Iterable, Mapping, Sequence
+
+import pyarrow as pa
+
+from motif.engine.events.parallel import why_in_sequence
+from motif.errors import UnsupportedQuery
+from motif.ir.event import EventQuery
+from motif.ir.expr import Column
+from motif.ir.render_event import render_events
+from motif.lang.snoop import parse_events
+from motif.testing.event_bindings import TooLong
+from motif.testing.event_engines import Bound, Engine
+from motif.testing.event_features import event_features
+from motif.testing.event_generate import COLUMNS, random_event_query, random_stream
+from motif.testing.event_reference import in_total_order, match_events
+from motif.testing.fuzz import Tally, run_campaign
+
+STREAMS = 40
+REFERENCE_STEPS = 60_000
+_STREAM = "stream"
+Event = Mapping[str, object]
+Answer = list[tuple[object, ...]]
+"""Matches as tuples of what each variable binds: values of events, lists of them, or None."""
+
+
+def check_seed(seed: int, *, compiled: bool = False) -> Tally:
+    """One random query over many streams, by every engine."""
+    rng = random.Random(seed)
+    query = random_event_query(rng)
+    streams = [random_stream(rng, query) for _ in range(STREAMS)]
+    tally = Tally(queries=1)
+    tally.features.update(event_features(query))
+    text = render_events(query)
+    try:
+        if parse_events(text) != query:
+            tally.differences.append(f"seed {seed}: the text does not give the query back\n{text}\n{query}")
+        _compare(seed, query, streams, tally, compiled=compiled)
+    except UnsupportedQuery:
+        tally.refused += 1
+    except Exception:  # noqa: BLE001 - whatever goes wrong is a finding
+        tally.differences.append(f"seed {seed}: {traceback.format_exc()}\n{text}")
+    return tally
+
+
+def _compare(seed: int, query: EventQuery, streams: Sequence[Sequence[Event]], tally: Tally, *, compiled: bool) -> None:
+    engines = _Engines(query, streams)
+    expected = []
+    for number, stream in enumerate(streams):
+        try:
+            expected.append((number, _expected(query, stream, engines.read)))
+        except TooLong:
+            tally.too_long += 1
+    tally.cases += len(expected)
+    tally.matched += any(answer for _, answer in expected)
+    answers = {"plain": engines.answers(compiled=False)}
+    if compiled:
+        answers["compiled"] = engines.answers(compiled=True)
+    if engines.can_be_sliced:
+        answers["slices"] = engines.sliced(compiled=compiled)
+    for name, got in answers.items():
+        for number, wanted in expected:
+            if name == "slices" and number not in got:
+                continue
+            if not _agree(wanted, got[number], ordered=engines.is_ordered):
+                tally.differences.append(_difference(seed, name, query, streams[number], wanted, got[number]))
+                return
+
+
+def _difference(seed: int, name: str, query: EventQuery, stream: Sequence[Event], wanted: Answer, got: Answer) -> str:
+    events = "\n".join(f"  {' '.join(str(value) for value in event.values())}" for event in stream)
+    missing = [match for match in wanted if match not in got]
+    extra = [match for match in got if match not in wanted]
+    return (
+        f"seed {seed}: {name} differs from the reference\n{render_events(query)}\n{events}\n"
+        f"  expected {len(wanted)}, got {len(got)}\n  missing {missing[:3]}\n  extra {extra[:3]}"
+    )
+
+
+def _agree(wanted: Answer, got: Answer, *, ordered: bool) -> bool:
+    return wanted == got if ordered else sorted(wanted, key=repr) == sorted(got, key=repr)
+
+
+def _expected(query: EventQuery, stream: Sequence[Event], read: list[str]) -> Answer:
+    events = in_total_order(query, [event for event in stream if event["ts"] is not None], list(COLUMNS))
+    return _by_values(match_events(query, events, steps=REFERENCE_STEPS), events, read)
+
+
+def _by_values(matches: Iterable[Mapping[str, Bound]], events: Sequence[Event], read: list[str]) -> Answer:
+    """Events that the query cannot tell apart are the same here."""
+
+    def shown(bound: Bound) -> object:
+        if isinstance(bound, list):
+            return tuple(shown(number) for number in bound)
+        return None if bound is None else tuple(events[bound][name] for name in read)
+
+    return [tuple(map(shown, match.values())) for match in matches]
+
+
+class _Engines:
+    """One program over all streams; a hidden key keeps them apart."""
+
+    def __init__(self, query: EventQuery, streams: Sequence[Sequence[Event]]) -> None:
+        self.events = [{**event, _STREAM: number} for number, stream in enumerate(streams) for event in stream]
+        columns = {**COLUMNS, _STREAM: "BIGINT"}
+        self.engine = Engine(query, self.events, columns, hidden_key=_STREAM)
+        self.query = query
+        self.program = self.engine.program
+        self.read = [name for name in COLUMNS if Column(name) in self.program.columns]
+        self.streams = len(streams)
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether the reference's order, by decision points, is the engine's: canonical unless events are consumed."""
+        waits = any(way.waits(self.query) for way in self.program.ways)
+        return not self.engine.has_key and (bool(self.query.consuming) or not waits)
+
+    @property
+    def can_be_sliced(self) -> bool:
+        return why_in_sequence(self.program) is None and not self.engine.has_key
+
+    def answers(self, *, compiled: bool) -> dict[int, Answer]:
+        return self._by_stream(self.engine.matches(compiled=compiled))
+
+    def sliced(self, *, compiled: bool) -> dict[int, Answer]:
+        """The first streams, each by itself in three slices."""
+        table = self.engine.table
+        column = table.column(self.program.keys[0]).to_numpy()
+        answers = {}
+        for number in range(min(5, self.streams)):
+            own = table.filter(pa.array(column == number))
+            found = self.engine.matches(compiled=compiled, table=own, slices=3)
+            answers[number] = self._by_stream(found)[number]
+        return answers
+
+    def _by_stream(self, matches: list[dict[str, Bound]]) -> dict[int, Answer]:
+        answers: dict[int, Answer] = {number: [] for number in range(self.streams)}
+        for match in matches:
+            first = next(b[0] if isinstance(b, list) else b for b in match.values() if b is not None)
+            stream = self.events[first][_STREAM]
+            assert isinstance(stream, int)
+            answers[stream] += _by_values([match], self.events, self.read)
+        return answers
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run a campaign on several processes and report it."""
+    return run_campaign(check_seed, STREAMS, arguments, __doc__ or "")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

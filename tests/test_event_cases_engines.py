@@ -1,0 +1,48 @@
+"""Every shared case of the event language on the engine, plain and compiled.
+
+`unit/test_event_reference.py` holds the same cases against the reference matcher, so all of them agree.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from motif.errors import MotifError
+from motif.lang.snoop import parse_events
+from motif.plan.events.program import Stream
+from motif.testing.event_cases import FUNCTIONS, EventCase, LabelledMatch, load_event_cases
+from motif.testing.event_engines import Engine
+
+CASES = load_event_cases(Path(__file__).parent / "event_cases")
+every_case = pytest.mark.parametrize("case", [case for case in CASES if case.refused is None], ids=str)
+
+
+def answer(case: EventCase, *, compiled: bool) -> list[LabelledMatch]:
+    functions = {name: FUNCTIONS[name] for name in case.functions}
+    stream = Stream(order_by=case.order_by, start=case.start)
+    engine = Engine(parse_events(case.query), case.events, case.columns, stream=stream, functions=functions)
+    return case.labelled(engine.matches(compiled=compiled))
+
+
+def in_some_order(matches: list[LabelledMatch]) -> list[str]:
+    """The expected matches stand in the order they fire, which without CONSUMING need not be the canonical one."""
+    return sorted(map(repr, matches))
+
+
+@every_case
+def test_as_plain_python(case: EventCase) -> None:
+    assert in_some_order(answer(case, compiled=False)) == in_some_order(list(case.expected))
+
+
+@every_case
+@pytest.mark.usefixtures("kernel_cache")
+def test_compiled(case: EventCase) -> None:
+    assert answer(case, compiled=True) == answer(case, compiled=False)
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case.refused is not None], ids=str)
+def test_refused(case: EventCase) -> None:
+    with pytest.raises(MotifError):
+        answer(case, compiled=False)
