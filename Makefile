@@ -77,6 +77,7 @@ format: $(READY) ## let ruff fix and format
 
 fuzz: $(READY) ## N=... random queries against the reference matcher
 	$(PY) -m motif.testing.fuzz --cases $(N)
+	$(PY) -m motif.testing.event_fuzz --cases $(N)
 
 bench: $(READY) java ## benchmarks (QUICK=1 for the short form)
 	$(PY) benchmarks/run.py $(if $(QUICK),--quick)

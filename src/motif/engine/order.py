@@ -101,7 +101,8 @@ class Arrangement:
             return kept.take(arrow(members))
         local = _sequence(group, order)
         sequence = _break_ties(self.rows, self.plan, members[local], [key[local] for key in (group, *order)])
-        return kept.take(arrow(sequence))
+        in_place = len(sequence) == kept.num_rows and bool((sequence[1:] > sequence[:-1]).all())
+        return kept if in_place else kept.take(arrow(sequence))
 
 
 def arrange(rows: pa.Table, plan: Layout) -> pa.Table:
@@ -141,7 +142,7 @@ def _ordinals(array: pa.Array, kind: Type) -> Lanes:
             return to_lanes(array, kind)
         case Lane.FLOAT:
             lanes = to_lanes(array, kind)
-            return Lanes(_float_order(lanes.values), lanes.nulls)
+            return Lanes(float_order(lanes.values), lanes.nulls)
         case Lane.CODE:
             values = array.cast(plain_type(array.type))
             encoded = values.dictionary_encode()
@@ -153,7 +154,7 @@ def _ordinals(array: pa.Array, kind: Type) -> Lanes:
             return Lanes(ranks[indices] if len(ranks) else np.zeros(len(array), np.int64), nulls)
 
 
-def _float_order(values: Array) -> Array:
+def float_order(values: Array) -> Array:
     """Floats as integers in the same order; every NaN is the greatest."""
     clean = np.where(np.isnan(values), np.nan, values) + 0.0
     bits = clean.view(np.int64)
@@ -165,7 +166,8 @@ def _sequence(group: Array, order: list[Array]) -> Array:
     """Row numbers sorted by partition and order; ties in any order."""
     packed = _packed(group, order[0]) if len(order) == 1 else (group if not order else None)
     if packed is not None:
-        return np.argsort(packed)
+        is_sorted = bool((packed[1:] >= packed[:-1]).all())  # as logs are
+        return np.arange(len(packed)) if is_sorted else np.argsort(packed)
     return np.lexsort((*reversed(order), group))
 
 

@@ -19,7 +19,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from motif.kernels import arith, fold, join, lists, reach, search
+from motif.kernels import arith, consume, fold, join, lists, reach, search
 
 Loop = Callable[..., Any]
 Markers = tuple[tuple[str, str], ...]
@@ -36,6 +36,7 @@ _LIST_HELPERS = (
     lists.min_float,
     lists.max_float,
 )
+_CONSUME_HELPERS = (consume.precedes, consume.agree, consume.decided)
 
 
 def search_loop(markers: Markers, *, compiled: bool) -> Loop:
@@ -46,6 +47,11 @@ def search_loop(markers: Markers, *, compiled: bool) -> Loop:
 def join_loop(markers: Markers, *, compiled: bool) -> Loop:
     """The loop for event patterns with these tests."""
     return _compiled(join.join, markers) if compiled else _plain(join.join, markers)
+
+
+def consume_loop(joins: tuple[Markers, ...], calls: Markers, *, compiled: bool) -> Loop:
+    """The loop for CONSUMING over joins with these tests; `calls` are its calls of join_0, join_1, ..."""
+    return _compiled_consume(joins, calls) if compiled else _plain_consume(joins, calls)
 
 
 def fold_loop(*, floats: bool, compiled: bool) -> Loop:
@@ -71,11 +77,37 @@ def _plain(loop: Loop, markers: Markers) -> Loop:
 
 @cache
 def _compiled(loop: Loop, markers: Markers) -> Loop:
-    source = "@kernel\n" + _filled(loop, markers)
+    source = _with_helpers("@kernel\n" + _filled(loop, markers))
+    result: Loop = getattr(_load(source), loop.__name__)
+    return result
+
+
+def _with_helpers(source: str) -> str:
     for helper in (*reversed(_LIST_HELPERS), *_HELPERS):  # those of lists call those of arithmetic
         if f"{helper.__name__}(" in source:  # each takes time to compile
             source = _decorated(helper) + "\n" + source
-    result: Loop = getattr(_load(source), loop.__name__)
+    return source
+
+
+@cache
+def _plain_consume(joins: tuple[Markers, ...], calls: Markers) -> Loop:
+    namespace: dict[str, Any] = {helper.__name__: helper for helper in _CONSUME_HELPERS}
+    namespace |= {f"join_{number}": _plain(join.join, markers) for number, markers in enumerate(joins)}
+    exec(compile(_filled(consume.consume, calls), "<motif kernel>", "exec"), namespace)  # noqa: S102 - no query text
+    result: Loop = namespace["consume"]
+    return result
+
+
+@cache
+def _compiled_consume(joins: tuple[Markers, ...], calls: Markers) -> Loop:
+    bodies = [
+        "@kernel\n" + _filled(join.join, markers).replace("def join(", f"def join_{number}(", 1)
+        for number, markers in enumerate(joins)
+    ]
+    source = "\n".join(
+        (*bodies, *(_decorated(helper) for helper in _CONSUME_HELPERS), "@kernel\n" + _filled(consume.consume, calls))
+    )
+    result: Loop = _load(_with_helpers(source)).consume
     return result
 
 

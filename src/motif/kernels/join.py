@@ -132,6 +132,8 @@ def join(
                 if written + needed > len(out_items):
                     status = 1
                     break
+                for c in range(width):
+                    out[found * width + c] = -1
                 for e in range(depth):
                     if kind[e] == 0:
                         out[found * width + column[e]] = bound[e]
@@ -257,6 +259,7 @@ def join(
                 if what == 0 and step[level] < 0:
                     cursor[level] = last - 1
                     end[level] = first - 1
+                # <limit>
                 if what == 3 and last - first > most_each:
                     status = 2
                     break
@@ -278,6 +281,7 @@ def join(
             if what == 3 and n >= high[level]:
                 at = stop
             while True:
+                # <skip>
                 ok = at != stop
                 if not ok and what == 3 and n > 0:
                     # No list goes on from here: give the last event back, and try the next one in its place.

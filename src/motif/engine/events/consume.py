@@ -1,27 +1,39 @@
-"""CONSUMING: decision points in order, each over the events that have arrived and are not consumed yet."""
+"""CONSUMING: which joins to run at which decision point, and the matches that fire."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from motif.engine.arrays import Array
 from motif.engine.events.joins import WayJoin
-from motif.engine.events.matches import EventMatches, joined, nothing
-from motif.engine.events.picks import apply_picks, choosing
+from motif.engine.events.matches import EventMatches, joined
+from motif.engine.events.picks import choosing
 from motif.engine.events.rows import EventRows
+from motif.ir.event import PickMode
+from motif.kernels import consume, join
+from motif.kernels.build import consume_loop, reach_loop
 from motif.plan.events.ways import Role
+
+PAUSE_POINTS = 100_000
+"""After so many decision points the loop comes back, so that Ctrl-C is heard."""
+ROOM = 256
+FIRED_ROOM = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
-    """A decision point: an event, or the deadline of matches that begin with one of some events."""
+class Trials:
+    """Joins to run: which, the event to fix or -1, and the decision point as columns to sort by."""
 
-    clock: int
-    is_deadline: bool
-    positions: tuple[int, ...]
+    join: Array
+    event: Array
+    segment: Array
+    clock: Array
+    decisive: Array
+    """The event at which is decided, -1 for a deadline."""
+    until: Array
 
 
 class Consumer:
@@ -31,29 +43,18 @@ class Consumer:
         self.rows = rows
         self.query = rows.program.query
         self.compiled = compiled
-        self.alive = bytearray(b"\1" * rows.count) if not compiled else np.ones(rows.count, np.uint8)
-        self.picks = choosing(self.query.picks)
         ways = rows.program.ways
-        self.waits = [way.waits(self.query) for way in ways]
-        self.drivers = [self._drivers(number) for number in range(len(ways))]
-        self.joins = {
-            (number, driver): WayJoin(rows, number, compiled=compiled, driver=driver, choose=False)
-            for number, drivers in enumerate(self.drivers)
-            for driver in drivers
-        }
-        self.candidates = {var: _flags(rows, var) for var, _ in rows.program.masks}
-
-    def fired(self) -> EventMatches:
-        """Matches in the order in which they fire, partition after partition."""
-        parts = [match for segment in range(len(self.rows.bounds) - 1) for match in self._segment(segment)]
-        lists = self.rows.list_variables
-        singles = [var for var in self.rows.program.variables if var not in lists]
-        return joined(parts) if parts else nothing(singles, [v for v in self.rows.program.variables if v in lists])
+        self.joins = [
+            WayJoin(rows, number, compiled=compiled, driver=driver, choose=False)
+            for number in range(len(ways))
+            for driver in self._drivers(number)
+        ]
+        self.drivers = [driver for number in range(len(ways)) for driver in self._drivers(number)]
 
     def _drivers(self, number: int) -> list[int | None]:
         """Elements that can be the event at which a match is decided; None: it cannot be said."""
         way = self.rows.program.ways[number]
-        if not self.waits[number]:
+        if not way.waits(self.query):
             return [e for e in way.singles() if way.can_be_last(e)]
         leading = any(e.role is Role.LIST and way.can_be_first(n) for n, e in enumerate(way.elements))
         if leading or self.rows.intervals:
@@ -62,104 +63,167 @@ class Consumer:
 
     # -- decision points
 
-    def _segment(self, segment: int) -> Iterator[EventMatches]:
-        low, high = int(self.rows.bounds[segment]), int(self.rows.bounds[segment + 1])
-        for point in self._points(low, high):
-            matches = self._decided(point, segment)
-            if len(matches):
-                yield from self._fire(matches.in_order(self.rows.program.variables))
+    def _trials(self) -> Trials:
+        parts = [self._trials_of(number) for number in range(len(self.joins))]
+        fields = [np.concatenate([getattr(part, name) for part in parts]) for name in Trials.__slots__]
+        trials = Trials(*fields)
+        # Events at their place, deadlines after all events of their time.
+        late = trials.decisive < 0
+        order = np.lexsort((trials.event, trials.join, trials.decisive, late, trials.clock, trials.segment))
+        return Trials(*(field[order] for field in fields))
 
-    def _points(self, low: int, high: int) -> list[Point]:
-        points = []
-        if not all(self.waits):
-            points += [Point(int(self.rows.clock[p]), False, (p,)) for p in range(low, high)]
-        if any(self.waits):
-            deadlines: dict[int, list[int]] = {}
-            for p in range(low, high):
-                deadlines.setdefault(self.rows.deadline(p), []).append(p)
-            points += [Point(clock, True, tuple(begins)) for clock, begins in deadlines.items()]
-        return sorted(points, key=lambda point: (point.clock, point.is_deadline, point.positions))
-
-    def _until(self, point: Point, segment: int) -> int:
-        """First position that has not arrived yet."""
-        if not point.is_deadline:
-            return point.positions[0] + 1
-        low, high = self.rows.bounds[segment], self.rows.bounds[segment + 1]
-        return int(low + np.searchsorted(self.rows.clock[low:high], point.clock, side="right"))
-
-    def _decided(self, point: Point, segment: int) -> EventMatches:
-        """Matches of which this is the decision point, picked."""
-        until = self._until(point, segment)
-        found = []
-        for (number, driver), join in self.joins.items():
-            if self.waits[number] is not point.is_deadline:
-                continue
-            for fixed in self._fixed(number, driver, point):
-                matches = join.run(
-                    fixed=fixed,
-                    segment=segment,
-                    since=point.positions[0] if point.is_deadline and driver is not None else 0,
-                    until=until,
-                    alive=self.alive,
-                )
-                matches = matches.take(self._is_now(matches, point))
-                if len(matches):
-                    found.append(self._picked(matches, join, segment, until, point))
-        if not found:
-            return nothing(self.rows.program.variables, ())
-        # Several events of one decision point may lead to the same picked match.
-        together = joined(found)
-        unique = {
-            together.binding(match, self.rows.program.variables): match for match in reversed(range(len(together)))
-        }
-        return together.take(np.array(sorted(unique.values()), np.int64))
-
-    def _fixed(self, number: int, driver: int | None, point: Point) -> Iterator[dict[int, int]]:
+    def _trials_of(self, number: int) -> Trials:
+        rows, driver, way = self.rows, self.drivers[number], self.joins[number].way
         if driver is None:
-            yield {}
-            return
-        candidates = self.candidates[self.rows.program.ways[number].elements[driver].var]
-        for position in point.positions:
-            if candidates[position] and self.alive[position]:
-                yield {driver: position}
+            first = [e.var for n, e in enumerate(way.elements) if way.can_be_first(n) and e.role is not Role.ABSENT]
+            events = np.unique(np.concatenate([rows.candidates(var) for var in first]))
+        else:
+            events = rows.candidates(way.elements[driver].var)
+        waits = way.waits(self.query)
+        return Trials(
+            join=np.full(len(events), number),
+            event=np.full(len(events), -1) if driver is None else events,
+            segment=rows.segment[events],
+            clock=rows.deadlines[events] if waits else rows.clock[events],
+            decisive=np.full(len(events), -1) if waits else events,
+            until=self._reach()[events] if waits else events + 1,
+        )
 
-    def _is_now(self, matches: EventMatches, point: Point) -> Array:
-        if not point.is_deadline:
-            return np.flatnonzero(matches.last() == point.positions[0])
-        deadlines = [min(map(self.rows.deadline, matches.events_of(m))) for m in range(len(matches))]
-        return np.flatnonzero(np.array(deadlines, np.int64) == point.clock)
+    def _reach(self) -> Array:
+        """Per event, the first position after the deadline of a match that begins with it."""
+        rows = self.rows
+        ends: Array = rows.bounds[rows.segment + 1]
+        if rows.within < 0:
+            return ends
+        if rows.intervals:
+            spans = zip(rows.deadlines.tolist(), rows.bounds[rows.segment].tolist(), ends.tolist(), strict=True)
+            found = [low + int(np.searchsorted(rows.clock[low:high], last, "right")) for last, low, high in spans]
+            return np.array(found, np.int64)
+        limits = self._zeros(rows.count)
+        nulls = np.zeros(rows.count, np.uint8)
+        arguments = (self._ints(rows.bounds), self._ints(rows.clock), nulls if self.compiled else nulls.tolist())
+        reach_loop(compiled=self.compiled)(*arguments, rows.within, limits)
+        return np.asarray(limits, np.int64)
 
-    def _picked(self, matches: EventMatches, join: WayJoin, segment: int, until: int, point: Point) -> EventMatches:
-        """Compare with every match that differs in picked variables only, decided now or not."""
-        if not self.picks:
-            return matches
-        picked = {pick.var for pick in self.picks}
-        kept = [element for element in join.way.singles() if join.way.elements[element].var not in picked]
-        groups = {tuple(int(matches.singles[join.way.elements[e].var][m]) for e in kept) for m in range(len(matches))}
-        found = []
-        for group in sorted(groups):
-            rivals = join.run(fixed=dict(zip(kept, group, strict=True)), segment=segment, until=until, alive=self.alive)
-            survivors = apply_picks(rivals, self.picks, self.rows.segment)
-            found.append(survivors.take(self._is_now(survivors, point)))
-        return joined(found)
+    # -- the loop
 
-    # -- firing
+    def fired(self) -> EventMatches:
+        """Matches in the order in which they fire, partition after partition."""
+        loop = consume_loop(tuple(j.markers for j in self.joins), self._calls(), compiled=self.compiled)
+        fixed = self._arguments()
+        state = self._ints([0, 0, 0])
+        room, most, reached = ROOM, 64, -1
+        parts = [self.rows.matches(np.zeros((0, self._width), np.int64), np.zeros(0, np.int64), 0)]
+        status = consume.GROW
+        while status in (consume.GROW, consume.PAUSED):
+            spaces = self._spaces(room, most)
+            fired, fired_items = self._zeros(max(FIRED_ROOM, room) * self._width), self._zeros(max(FIRED_ROOM, room))
+            settings = self._ints([self._width, len(fixed[1]), PAUSE_POINTS, most])
+            status = loop(settings, *fixed, *spaces, state, fired, fired_items, *self._tuples())
+            parts.append(self._harvest(state, fired, fired_items))
+            if status == consume.GROW and int(state[consume.POINT]) == reached:
+                room, most = room * 4, most * 2
+            reached = int(state[consume.POINT])
+        if status == consume.TOO_MANY_LISTS:
+            raise self.joins[0].too_many_lists()
+        return joined(parts)
 
-    def _fire(self, matches: EventMatches) -> Iterator[EventMatches]:
-        consumed = set(self.query.consuming)
-        fired = []
-        for match in range(len(matches)):
-            if not all(self.alive[event] for event in matches.events_of(match)):
-                continue
-            fired.append(match)
-            for var in consumed:
-                for event in matches.bound(match, var):
-                    self.alive[event] = 0
-        if fired:
-            yield matches.take(np.array(fired))
+    def _harvest(self, state: Any, fired: Any, items: Any) -> EventMatches:
+        count, written = int(state[consume.FIRED]), int(state[consume.ITEMS])
+        state[consume.FIRED] = state[consume.ITEMS] = 0
+        table = np.array(fired[: count * self._width], np.int64).reshape(-1, self._width)
+        return self.rows.matches(table, np.array(items[:written], np.int64), 0)
+
+    @property
+    def _width(self) -> int:
+        return self.rows.result_columns[1]
+
+    def _ints(self, values: Any) -> Any:
+        return np.ascontiguousarray(values, np.int64) if self.compiled else [int(v) for v in values]
+
+    def _zeros(self, size: int) -> Any:
+        return np.zeros(size, np.int64) if self.compiled else [0] * size
+
+    def _calls(self) -> tuple[tuple[str, str], ...]:
+        """Calls of the joins, by number, into the matches or into their rivals."""
+        lines = []
+        for number, one in enumerate(self.joins):
+            static, times, work = one.fixed_part
+            first = ", ".join(f"statics[{number}][{i}]" for i in range(len(static) + len(times)))
+            then = ", ".join(f"works[{number}][{i}]" for i in range(len(work)))
+            lines.append(f"{'elif' if number else 'if'} j == {number} and target == 0:")
+            call = f"status = join_{number}(run, {first}, fixed, alive, {then}, join_state"
+            lines.append(f"    {call}, rows, items, envs[{number}])")
+            lines.append(f"elif j == {number}:")
+            lines.append(f"    {call}, rivals, rival_items, envs[{number}])")
+        return (("call", "\n".join(lines)),)
+
+    def _tuples(self) -> tuple[Any, Any, Any]:
+        statics = tuple((*one.fixed_part[0], *one.fixed_part[1]) for one in self.joins)
+        works = tuple(tuple(one.fixed_part[2]) for one in self.joins)
+        return statics, works, tuple(one.environment for one in self.joins)
+
+    def _spaces(self, room: int, most: int) -> list[Any]:
+        """rows, row_join, items, rivals, rival_items, flags, order, other, keys."""
+        sizes = [room * self._width, room, room * 4, room * self._width, room * 4, room, room, room, room * most]
+        return [self._zeros(size) for size in sizes]
+
+    def _arguments(self) -> list[Any]:
+        trials = self._trials()
+        keys = (trials.segment, trials.clock, trials.decisive)
+        new = np.ones(len(trials.join), bool)
+        if len(new):
+            new[1:] = np.logical_or.reduce([key[1:] != key[:-1] for key in keys])
+        first = np.flatnonzero(new)
+        place, width = self.rows.result_columns
+        base = [one.settings(0, None, True, 0, None) for one in self.joins]
+        deepest = max(one.depth for one in self.joins)
+        alive = np.ones(self.rows.count, np.uint8)
+        return [
+            self._ints(np.append(first, len(new))),
+            *(self._ints(part[first]) for part in (trials.segment, trials.until, trials.clock, trials.decisive)),
+            self._ints(trials.join),
+            self._ints(trials.event),
+            self._ints([_endless(i, value) for one in base for i, value in enumerate(one)]),
+            self._ints([one.depth for one in self.joins]),
+            self._ints([level for one in self.joins for level in _level_at(one, place, width)]),
+            self._ints(self._kinds(place, width)),
+            self._ints(self.rows.deadlines),
+            self._ints(self._consumed(place, width)),
+            self._ints([place[pick.var] for pick in choosing(self.query.picks)]),
+            self._ints(self._late(place, width)),
+            alive if self.compiled else bytearray(alive.tobytes()),
+            self._zeros(deepest),
+            self._zeros(13),
+            self._zeros(5),
+        ]
+
+    def _kinds(self, place: dict[str, int], width: int) -> list[int]:
+        kinds = [0] * width
+        for var in self.rows.list_variables:
+            kinds[place[var]], kinds[place[var] + 1] = 1, 2
+        return kinds
+
+    def _consumed(self, place: dict[str, int], width: int) -> list[int]:
+        chosen = {place[var] for var in self.query.consuming}
+        return [int(column in chosen) for column in range(width)]
+
+    def _late(self, place: dict[str, int], width: int) -> list[int]:
+        late = [-1] * width
+        for pick in choosing(self.query.picks):
+            late[place[pick.var]] = int(pick.mode is PickMode.LAST)
+        return late
 
 
-def _flags(rows: EventRows, var: str) -> Array:
-    flags = np.zeros(rows.count, bool)
-    flags[rows.candidates(var)] = True
-    return flags
+def _endless(index: int, value: int) -> int:
+    """At one decision point a join is not interrupted."""
+    return 1 << 60 if index == join.STEPS else int(value)
+
+
+def _level_at(one: WayJoin, place: dict[str, int], width: int) -> list[int]:
+    """The level that binds a column to a single event, or -1."""
+    levels = [-1] * width
+    for level, element in enumerate(one.elements):
+        if element.role is Role.SINGLE:
+            levels[place[element.var]] = level
+    return levels

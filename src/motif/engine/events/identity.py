@@ -20,7 +20,7 @@ _STEP = np.uint64(0xD1342543DE82EF95)
 
 def match_ids(rows: EventRows, matches: EventMatches) -> Array:
     """One signed 64-bit number per match."""
-    used = _used(matches)
+    used = _used(matches, rows.count)
     events = np.zeros(rows.count + 1, np.uint64)
     events[used] = _event_hashes(rows, used)
     events[-1] = _NULL  # position -1: not bound
@@ -34,9 +34,12 @@ def match_ids(rows: EventRows, matches: EventMatches) -> Array:
     return ids.view(np.int64)
 
 
-def _used(matches: EventMatches) -> Array:
-    columns = [column[column >= 0] for column in matches.singles.values()]
-    return np.unique(np.concatenate([*columns, matches.items])).astype(np.int64)
+def _used(matches: EventMatches, count: int) -> Array:
+    """Positions of all events that are in a match."""
+    flags = np.zeros(count + 1, bool)
+    for column in (*matches.singles.values(), matches.items):
+        flags[column] = True  # -1, not bound, is the last flag
+    return np.flatnonzero(flags[:count])
 
 
 def _mixed(values: Array) -> Array:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from copy import copy
 from typing import Any
 
 import numpy as np
 
 from motif.engine.arrays import Array
-from motif.engine.events.matches import EventMatches, Lists
+from motif.engine.events.matches import EventMatches, joined
 from motif.engine.events.rows import EventRows, Groups
+from motif.engine.events.zones import NOTHING, ZoneMap, zone_map
 from motif.errors import LimitExceeded, QueryDataError
 from motif.kernels import join
 from motif.kernels.build import join_loop
@@ -25,7 +27,7 @@ MOST_ROOM = 1 << 22
 
 
 class WayJoin:
-    """The join of one way; `run` may be called many times with other events fixed."""
+    """The join of one way over the events of a run."""
 
     def __init__(
         self, rows: EventRows, number: int, *, compiled: bool, driver: int | None = None, choose: bool = True
@@ -36,58 +38,51 @@ class WayJoin:
         self.compiled = compiled
         program = rows.program
         self.way: Way = program.ways[number]
-        steps = choose_steps(program.query, self.way, program.conditions, rows.estimates(), driver)
+        steps = choose_steps(program.query, self.way, program.conditions, rows.estimates, driver)
         if not choose:
-            steps = Steps(steps.way, steps.elements, steps.lookups)
+            steps = Steps(steps.way, steps.elements, steps.lookups, steps.zones)
         self.steps = steps
         code = generate_tests(program.query, steps, program.conditions, rows.ticks, intervals=rows.intervals)
+        self.markers = code.markers
         self.loop = join_loop(code.markers, compiled=compiled)
         self.depth = len(steps.elements)
         self.elements = [self.way.elements[e] for e in steps.elements]
-        self.columns, self.width = self._columns()
+        place, self.width = rows.result_columns
+        self.columns = [-1 if e.role is Role.ABSENT else place[e.var] for e in self.elements]
+        self.groups = [rows.groups(e.var, lookup) for e, lookup in zip(self.elements, steps.lookups, strict=True)]
         self.environment = self._environment(code.environment)
         self.fixed_part = self._arguments(code.gaps)
 
     # -- results
 
-    def run(
-        self,
-        *,
-        fixed: dict[int, int] | None = None,
-        segment: int | None = None,
-        since: int = 0,
-        until: int | None = None,
-        own: int | None = None,
-        alive: Any = None,
-    ) -> EventMatches:
-        """All matches; `fixed` gives positions to elements, `since` and `until` bound the positions.
+    def run(self, *, since: int = 0, until: int | None = None, own: int | None = None) -> EventMatches:
+        """All matches at once."""
+        return joined(list(self.chunks(since=since, until=until, own=own)))
+
+    def chunks(self, *, since: int = 0, until: int | None = None, own: int | None = None) -> Iterator[EventMatches]:
+        """Matches in chunks of bounded size; `since` and `until` bound the positions of single events.
 
         `own`: only matches that begin before this position, where that can be told while joining.
         """
-        parts: list[tuple[Array, Array]] = []
-        segments = len(self.rows.bounds) - 1 if segment is None else segment + 1
-        settings = self._settings(since, until, alive is not None, segments, own)
-        levels = [-1] * self.depth
-        for element, position in (fixed or {}).items():
-            levels[self.steps.level(element)] = position
-        state = self._ints([-1, 0, -1 if segment is None else segment - 1, 0, 0])
-        room = ROOM if segment is None else 64
+        settings = self.settings(since, until, False, len(self.rows.bounds) - 1, own)
+        state = self._ints([-1, 0, -1, 0, 0])
+        room = ROOM
         status = join.PAUSED
         while status == join.PAUSED:
             out, items = self._zeros(room * self.width), self._zeros(room if self._has_lists else 1)
-            status = self._call(settings, self._ints(levels), alive, state, out, items)
+            status = self._call(settings, state, out, items)
             found, written = int(state[join.FOUND]), int(state[join.WRITTEN])
-            parts.append((_array(out, found * self.width), _array(items, written)))
+            yield self._matches(_array(out, found * self.width), _array(items, written))
             state[join.FOUND] = state[join.WRITTEN] = 0
-            if status == join.PAUSED and room < MOST_ROOM:
+            is_stuck = found == 0 and int(state[join.LEVEL]) == self.depth  # one list is longer than the room
+            if status == join.PAUSED and (room < MOST_ROOM or is_stuck):
                 room *= 4
         if status == join.TOO_MANY_LISTS:
-            raise self._too_many_lists()
-        return self._matches(parts)
+            raise self.too_many_lists()
 
-    def _call(self, settings: Any, fixed: Any, alive: Any, state: Any, out: Any, items: Any) -> int:
+    def _call(self, settings: Any, state: Any, out: Any, items: Any) -> int:
         static, times, work = self.fixed_part
-        alive = self._bytes(np.ones(1, np.uint8)) if alive is None else alive
+        fixed, alive = self._ints([-1] * self.depth), self._bytes(np.ones(1, np.uint8))
         try:
             result: int = self.loop(settings, *static, *times, fixed, alive, *work, state, out, items, self.environment)
         except OverflowError:
@@ -101,36 +96,10 @@ class WayJoin:
     def _has_lists(self) -> bool:
         return any(element.role is Role.LIST for element in self.elements)
 
-    def _matches(self, parts: list[tuple[Array, Array]]) -> EventMatches:
-        shifts = np.cumsum([0, *(len(items) for _, items in parts)])
-        rows = [out.reshape(-1, self.width) for out, _ in parts]
-        counts = [len(part) for part in rows]
-        table = np.concatenate(rows)
-        shift = np.repeat(shifts[:-1], counts)
-        items = np.concatenate([items for _, items in parts])
-        singles: dict[str, Array] = {}
-        lists: dict[str, Lists] = {}
-        place = {element.var: column for element, column in zip(self.elements, self.columns, strict=True)}
-        listed = {element.var for element in self.elements if element.role is Role.LIST}
-        for var in self.rows.program.variables:
-            column = place.get(var, -1)
-            if var in listed:
-                lists[var] = Lists(table[:, column] + shift, table[:, column + 1])
-            else:
-                missing = column < 0
-                singles[var] = np.full(len(table), -1) if missing else table[:, column]
-        return self._completed(EventMatches(singles, lists, items, np.full(len(table), self.number)))
+    def _matches(self, out: Array, items: Array) -> EventMatches:
+        return self.rows.matches(out.reshape(-1, self.width), items, self.number)
 
-    def _completed(self, matches: EventMatches) -> EventMatches:
-        """Variables that are lists in another way have empty lists in this one."""
-        for var in self.rows.list_variables:
-            if var not in matches.lists:
-                none = np.zeros(len(matches), np.int64)
-                matches.lists[var] = Lists(none, none)
-                del matches.singles[var]
-        return matches
-
-    def _too_many_lists(self) -> LimitExceeded:
+    def too_many_lists(self) -> LimitExceeded:
         program = self.rows.program
         return LimitExceeded(
             f"PICK EACH met more than each_events = {program.limits.each_events} events to form lists of",
@@ -154,7 +123,7 @@ class WayJoin:
         flags = np.ascontiguousarray(values, np.uint8)
         return flags if self.compiled else bytearray(flags.tobytes())
 
-    def _settings(self, since: int, until: int | None, consuming: bool, segments: int, own: int | None) -> Any:
+    def settings(self, since: int, until: int | None, consuming: bool, segments: int, own: int | None) -> Any:
         return self._ints(
             [
                 self.depth,
@@ -188,17 +157,8 @@ class WayJoin:
         twin.fixed_part = (static, times, [copy(part) for part in work])
         return twin
 
-    def _columns(self) -> tuple[list[int], int]:
-        """Where each level is written in a result."""
-        columns, width = [], 0
-        for element in self.elements:
-            columns.append(-1 if element.role is Role.ABSENT else width)
-            width += {Role.SINGLE: 1, Role.LIST: 2, Role.ABSENT: 0}[element.role]
-        return columns, width
-
     def _arguments(self, gaps: tuple[tuple[int, int, int, int], ...]) -> tuple[list[Any], list[Any], list[Any]]:
         rows, steps, depth = self.rows, self.steps, self.depth
-        groups = [rows.groups(e.var, lookup) for e, lookup in zip(self.elements, steps.lookups, strict=True)]
         sources = [-1 if lookup is None else steps.level(lookup.element) for lookup in steps.lookups]
         gap_low, gap_high = [-2 * join.FAR] * (depth * depth), [2 * join.FAR] * (depth * depth)
         for level, other, low, high in gaps:
@@ -217,9 +177,9 @@ class WayJoin:
             self._ints(step),
             self._ints(self._distinct()),
         ]
-        static += self._flat(groups)
+        static += self._flat(self.groups)
         times = [self._column(part) for part in (rows.bounds, rows.time, rows.begin, rows.clock, rows.opening)]
-        return static, times, self._work(groups)
+        return static, times, self._work(self.groups)
 
     def _flat(self, groups: list[Groups]) -> list[Any]:
         """Offsets of each level's part, and the parts one after the other."""
@@ -282,7 +242,27 @@ class WayJoin:
         for column in environment.columns:
             lanes = rows.lanes(column)
             arrays += [self._column(lanes.values), self._bytes(lanes.nulls)]
+        if any(self.steps.zones):
+            arrays += self._zones()
         return tuple(arrays)
+
+    def _zones(self) -> list[Any]:
+        """What `plan.events.tests.ZONE_NAMES` lists."""
+        zones = [zone_map(self.rows, group, zone) for group, zone in zip(self.groups, self.steps.zones, strict=True)]
+        sources = [-1 if z is None else self.steps.level(z.element) for z in self.steps.zones]
+        operators = [0 if z is None else ("<", "<=", ">", ">=").index(z.operator) for z in self.steps.zones]
+        limits, blocks, large = ([getattr(z, name) for z in zones] for name in ("limits", "least", "least_large"))
+        offsets = [np.cumsum([0, *(len(part) for part in parts[:-1])]) for parts in (limits, blocks, large)]
+        flat = [np.concatenate([getattr(z, name) for z in zones]) for name in ZoneMap.__slots__]
+        return [
+            self._ints(sources),
+            self._ints(operators),
+            *(self._ints(offset) for offset in offsets),
+            self._column(flat[0]),
+            self._zeros(self.depth),
+            self._ints([NOTHING]),
+            *(self._column(part) for part in flat[1:]),
+        ]
 
 
 def _most(element: Element, count: int) -> int:
@@ -292,4 +272,4 @@ def _most(element: Element, count: int) -> int:
 
 
 def _array(values: Any, size: int) -> Array:
-    return np.asarray(values[:size], np.int64)
+    return np.array(values[:size], np.int64)  # a copy: the room may be much larger

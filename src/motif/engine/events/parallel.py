@@ -30,6 +30,8 @@ from motif.plan.outputs import leaf_name
 T = TypeVar("T")
 SHARD_ROWS = 100_000
 """Fewer events than this are not worth a thread."""
+SAMPLE = 100_000
+"""Events by which the order of steps is chosen."""
 PER_CORE = 3
 """Several, so that a core that drew a large part does not finish last by far."""
 
@@ -44,9 +46,12 @@ def match_events(
     if not program.keys:
         return _unkeyed(program, arrangement.shard(0, 1), functions, compiled)
     shards = _parts(events.num_rows)
+    # One order of steps for all: each would have to be compiled.
+    estimates = EventRows(program, events.select(range(plan.width)).slice(0, SAMPLE)).estimates
 
     def work(number: int) -> pa.Table:
-        return match_sorted(program, arrangement.shard(number, shards), functions=functions, compiled=compiled)
+        part = arrangement.shard(number, shards)
+        return match_sorted(program, part, functions=functions, compiled=compiled, estimates=estimates)
 
     parts = [work(0)] if shards == 1 else _on_threads(work, shards)
     return in_time_order(pa.concat_tables(parts))
@@ -116,10 +121,10 @@ def find_in_slices(rows: EventRows, functions: Functions, parts: int, *, compile
         until = int(np.searchsorted(rows.clock, rows.clock[high - 1] + rows.within, side="right"))
         found = []
         for join in joins:
-            matches = join.another().run(since=low, until=until, own=high)
-            first = matches.first()
-            matches = matches.take(np.flatnonzero((first >= low) & (first < high)))
-            found.append(functions.filtered(rows, matches))
+            for matches in join.another().chunks(since=low, until=until, own=high):
+                first = matches.first()
+                own = matches.take(np.flatnonzero((first >= low) & (first < high)))
+                found.append(functions.filtered(rows, own))
         return joined(found)
 
     matches = joined(_on_threads(work, parts))

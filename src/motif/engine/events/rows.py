@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from motif.engine.arrays import Array, null_flags, numpy_of
+from motif.engine.events.matches import EventMatches, Lists
 from motif.engine.matcher import Rows
 from motif.ir.event import Duration, EventCount
 from motif.ir.types import Kind
@@ -33,8 +34,10 @@ class Groups:
 class EventRows:
     """The events of one run, partition after partition, each in its total order."""
 
-    def __init__(self, program: EventProgram, table: pa.Table) -> None:
+    def __init__(self, program: EventProgram, table: pa.Table, estimates: Estimates | None = None) -> None:
+        """`estimates`: of all events, where these are only a part of them."""
         self.program = program
+        self._estimates = estimates
         self.rows = Rows(program, table)  # type: ignore[arg-type]  # reads only what both kinds of program have
         self.count = table.num_rows
         self.masks: dict[str, Array] = {}
@@ -105,13 +108,35 @@ class EventRows:
             case None:
                 return UNBOUNDED
 
-    def deadline(self, position: int) -> int:
-        """When a match that begins with this event must have ended; what the input does not reach is its end."""
+    @cached_property
+    def result_columns(self) -> tuple[dict[str, int], int]:
+        """Where a join writes each variable, and how wide a row is: lists take two columns."""
+        place, width = {}, 0
+        for var in self.program.variables:
+            place[var] = width
+            width += 2 if var in self.list_variables else 1
+        return place, width
+
+    def matches(self, table: Array, items: Array, way: int) -> EventMatches:
+        """Rows of a join as columns."""
+        place, _ = self.result_columns
+        singles = {var: table[:, column] for var, column in place.items() if var not in self.list_variables}
+        lists = {
+            var: Lists(np.maximum(table[:, column], 0), np.maximum(table[:, column + 1], 0))
+            for var, column in place.items()
+            if var in self.list_variables
+        }
+        return EventMatches(singles, lists, items, np.full(len(table), way))
+
+    @cached_property
+    def deadlines(self) -> Array:
+        """Per event, when a match that begins with it must have ended; what the input does not reach is its end."""
         if self.within < 0:
-            return FAR
-        last = int(self.opening[position]) + self.within
-        counted = isinstance(self.program.query.within, EventCount)
-        return FAR if counted and last >= self.bounds[self.segment[position] + 1] else last
+            return np.full(self.count, FAR)
+        last = self.opening + self.within
+        if isinstance(self.program.query.within, EventCount):
+            last = np.where(last >= self.bounds[self.segment + 1], FAR, last)
+        return last
 
     def candidates(self, var: str) -> Array:
         """Positions that a variable may bind."""
@@ -127,8 +152,11 @@ class EventRows:
             truth = truth & self.masks[var]
         return np.flatnonzero(truth)
 
+    @cached_property
     def estimates(self) -> Estimates:
         """Sizes by which the order of the join is chosen."""
+        if self._estimates is not None:
+            return self._estimates
         counts = {var: len(self.candidates(var)) for var, _ in self.program.masks}
         partitions = max(len(self.bounds) - 1, 1)
         window = 1.0

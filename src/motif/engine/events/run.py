@@ -14,16 +14,22 @@ from motif.engine.events.rows import EventRows
 from motif.engine.events.simulate import simulate
 from motif.engine.matcher import COMPILE_FROM_ROWS
 from motif.plan.events.program import EventProgram
+from motif.plan.events.steps import Estimates
 
 NO_FUNCTIONS = Functions({})
 
 
 def match_sorted(
-    program: EventProgram, table: pa.Table, *, functions: Functions = NO_FUNCTIONS, compiled: bool | None = None
+    program: EventProgram,
+    table: pa.Table,
+    *,
+    functions: Functions = NO_FUNCTIONS,
+    compiled: bool | None = None,
+    estimates: Estimates | None = None,
 ) -> pa.Table:
     """Leaves of all matches over events that are partitioned and in order."""
     compiled = table.num_rows >= COMPILE_FROM_ROWS if compiled is None else compiled
-    rows = EventRows(program, table)
+    rows = EventRows(program, table, estimates)
     return leaves(rows, find_matches(rows, functions, compiled=compiled), compiled=compiled)
 
 
@@ -38,8 +44,8 @@ def find_matches(rows: EventRows, functions: Functions = NO_FUNCTIONS, *, compil
         return Consumer(rows, compiled=compiled).fired()
     parts = []
     for number in range(len(program.ways)):
-        found = WayJoin(rows, number, compiled=compiled, choose=not tested_later).run()
-        parts.append(functions.filtered(rows, found))
+        join = WayJoin(rows, number, compiled=compiled, choose=not tested_later)
+        parts += [functions.filtered(rows, chunk) for chunk in join.chunks()]
     matches = joined(parts)
     if program.query.consuming:
         return simulate(rows, matches)

@@ -39,7 +39,7 @@ class _Simulation:
         way = self.rows.program.ways[int(self.matches.way[match])]
         if not way.waits(self.query):
             return segment, int(self.rows.clock[last]), 0, last
-        return segment, min(map(self.rows.deadline, self.events[match])), 1, 0
+        return segment, min(int(self.rows.deadlines[event]) for event in self.events[match]), 1, 0
 
     def _groups(self, var: str) -> dict[tuple[int, ...], list[int]]:
         """Matches by what they bind beside a variable."""

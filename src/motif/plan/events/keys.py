@@ -44,7 +44,8 @@ def is_implied(condition: Expr, parts: Sequence[KeyPart], lifter: EventLifter, c
     One side may be a list or a NOT, which are tested event by event; a variable that is not bound would make it NULL.
     """
     sides = _equality(condition, lifter)
-    if sides is None or not any(all(side in part.by_variable for side in sides) for part in parts):
+    required = [part for part in parts if part.is_required]
+    if sides is None or not any(all(side in part.by_variable for side in sides) for part in required):
         return False
     events = lifter.events
     tested = {event.var for event in events.negated()} | ({e.var for e in events.events()} - lifter.single)
@@ -56,12 +57,14 @@ def _found(
     query: EventQuery, stream: Stream, lifter: EventLifter, ways: Sequence[Way], variables: tuple[str, ...]
 ) -> list[KeyPart]:
     parts = []
-    for group in _groups(query, lifter, certain_variables(ways)):
+    certain = certain_variables(ways)
+    for group in _groups(query, lifter, certain):
         if len(variables) > 1 and {var for var, _ in group} == set(variables):
             by_variable = tuple({var: (var, expr) for var, expr in group}.values())
             expr = _common(query, stream, by_variable)
             if expr is not None:
-                parts.append(KeyPart(expr, by_variable, written=False))
+                required = len({var for var, _ in group} & certain) > 1
+                parts.append(KeyPart(expr, by_variable, written=False, is_required=required))
     return parts
 
 

@@ -199,7 +199,7 @@ def _filter(
     if not isinstance(query.within, EventCount) and all(mask is not None for _, mask in masks):
         roles = _junction("or", list(dict.fromkeys(mask for _, mask in masks if mask is not None)))
         tests += [] if roles is None else [roles]
-    tests += [Call("is not null", (part.expr,)) for part in parts]
+    tests += [Call("is not null", (part.expr,)) for part in parts if part.is_required]
     wanted = _junction("and", tests)
     return None if wanted is None else Call("or", (wanted, Call("is null", (Column(stream.time),))))
 

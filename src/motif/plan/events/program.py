@@ -38,6 +38,8 @@ class KeyPart:
     by_variable: tuple[tuple[str, Expr], ...]
     written: bool
     """As `[attr]`; otherwise found from equalities."""
+    is_required: bool = True
+    """No match without it. If only lists and NOTs hang on to one event, that event may also match with a NULL key."""
 
 
 @dataclass(frozen=True, slots=True)

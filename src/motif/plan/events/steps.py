@@ -38,12 +38,24 @@ class Lookup:
 
 
 @dataclass(frozen=True, slots=True)
+class Zone:
+    """Candidates are compared (`own` operator `other`) with a bound element; blocks of them are passed over at once."""
+
+    element: int
+    own: int
+    operator: str
+    other: int
+
+
+@dataclass(frozen=True, slots=True)
 class Steps:
     """Elements in the order of binding."""
 
     way: Way
     elements: tuple[int, ...]
     lookups: tuple[Lookup | None, ...]
+    """Per level."""
+    zones: tuple[Zone | None, ...] = ()
     """Per level."""
     chosen: int = -1
     """The level of the variable of which one event is picked while joining, or -1."""
@@ -67,10 +79,11 @@ def choose_steps(
     singles = _order_singles(way, equal, estimates, driver, picked)
     order = _with_the_rest(query, way, conditions, singles)
     lookups = tuple(_lookup(way, equal, order, level) for level in range(len(order)))
+    zones = tuple(_zone(way, conditions, order, level) for level in range(len(order)))
     if picked is None:
-        return Steps(way, tuple(order), lookups)
+        return Steps(way, tuple(order), lookups, zones)
     late = query.pick(way.elements[picked].var) is PickMode.LAST
-    return Steps(way, tuple(order), lookups, order.index(picked), late)
+    return Steps(way, tuple(order), lookups, zones, order.index(picked), late)
 
 
 def _picked(query: EventQuery, way: Way) -> int | None:
@@ -168,6 +181,26 @@ def _needed(way: Way, conditions: tuple[Condition, ...], number: int) -> set[int
     if not named <= singles:
         return None
     return {*before, *after, *(n for n in named if n is not None)}
+
+
+_TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
+
+
+def _zone(way: Way, conditions: tuple[Condition, ...], order: list[int], level: int) -> Zone | None:
+    """The first inequality between the element of a level and an event that is bound before it."""
+    bound = [e for e in order[:level] if way.elements[e].role is Role.SINGLE]
+    own = order[level]
+    for condition in conditions:
+        match condition.scalar:
+            case Op(name=name, args=(Read() as left, Read() as right)) if name in _TURNED and _is_plain(left, right):
+                a, b = (way.number(side.place.members[0]) for side in (left, right))
+                if a == own and b in bound and b is not None:
+                    return Zone(b, left.column, name, right.column)
+                if b == own and a in bound and a is not None:
+                    return Zone(a, right.column, _TURNED[name], left.column)
+            case _:
+                pass
+    return None
 
 
 def _lookup(way: Way, equal: list[tuple[Lookup, int]], order: list[int], level: int) -> Lookup | None:

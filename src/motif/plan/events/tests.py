@@ -12,11 +12,50 @@ from dataclasses import dataclass
 from motif.ir.event import EventQuery, Pick
 from motif.ir.expr import End
 from motif.plan.codegen import Environment, Generator, Value
-from motif.plan.events.conditions import Condition
+from motif.plan.events.conditions import Condition, single_variables
 from motif.plan.events.steps import Steps
 from motif.plan.events.ways import Gap, Role
 from motif.plan.markers import Markers
 from motif.plan.scalar import INTEGER, Base, Const, Fold, Place, Read, Scalar, scalars
+
+ZONE_NAMES = ("zs", "zo", "za", "zb", "zc", "zr", "zl", "zn", "b0", "b1", "s0", "s1")
+"""What passing over blocks of candidates reads.
+
+Per level: the level that gives the limit or -1, the operator (own <, <=, >, >= limit), where its part of the limits,
+the blocks and the large blocks begins. Then: limits per event (the least integer for NULL), the limit of each level
+now, the least integer, and the least and greatest value of each block of 64 and of 4,096 candidates.
+"""
+_LIMIT = """\
+if zs[level] >= 0:
+    zl[level] = zr[za[level] + bound[zs[level]]]
+    if zl[level] == zn[0]:
+        end[level] = cursor[level]"""
+_SKIP = """\
+while zs[level] >= 0 and (at < stop if go > 0 else at > stop) and (at & 63) == (0 if go > 0 else 63):
+    size = 64
+    lowest = b0[zb[level] + (at >> 6)]
+    highest = b1[zb[level] + (at >> 6)]
+    if (at & 4095) == (0 if go > 0 else 4095):
+        size = 4096
+        lowest = s0[zc[level] + (at >> 12)]
+        highest = s1[zc[level] + (at >> 12)]
+    limit = zl[level]
+    how = zo[level]
+    if (how == 0 and lowest < limit) or (how == 1 and lowest <= limit):
+        if size == 64:
+            break
+        lowest = b0[zb[level] + (at >> 6)]
+        if lowest < limit or (how == 1 and lowest == limit):
+            break
+        size = 64
+    if (how == 2 and highest > limit) or (how == 3 and highest >= limit):
+        if size == 64:
+            break
+        highest = b1[zb[level] + (at >> 6)]
+        if highest > limit or (how == 3 and highest == limit):
+            break
+        size = 64
+    at = min(at + size, stop) if go > 0 else max(at - size, stop)"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +151,7 @@ class _Writer:
         self.intervals = intervals
         self.generator = EventGenerator(steps)
         self.negated = {event.var for event in query.negated()}
+        self.single = single_variables(query)
         self.gaps: list[tuple[int, int, int, int]] = []
         depth = len(steps.elements)
         self.tests: list[list[Scalar]] = [[] for _ in range(depth)]
@@ -134,12 +174,15 @@ class _Writer:
         listed = self.branches(self.listed, [[] for _ in self.listed], own=False)
         environment = self.generator.environment()
         prologue = self.prologue(environment)
-        markers = (("prologue", prologue), ("test", tests), ("listed", listed), ("complete", "\n".join(self.complete)))
+        markers = [("prologue", prologue), ("test", tests), ("listed", listed), ("complete", "\n".join(self.complete))]
+        if any(self.steps.zones):
+            markers += [("limit", _LIMIT), ("skip", _SKIP)]
         return JoinCode(tuple(m for m in markers if m[1]), environment, tuple(self.gaps))
 
     def prologue(self, environment: Environment) -> str:
         names = ["ki", "kf"]
         names += [f"{letter}{c}" for c in range(len(environment.columns)) for letter in "cz"]
+        names += ZONE_NAMES if any(self.steps.zones) else ()
         return "\n".join(f"{name} = env[{i}]" for i, name in enumerate(names))
 
     # -- where a condition is tested
@@ -158,7 +201,7 @@ class _Writer:
         elif absent and not lists:
             for number in absent:
                 self.tests[self.steps.level(number)].append(scalar)
-        elif len(lists) == 1 and not condition.folded:
+        elif len(lists) == 1 and len(condition.names - self.single) == 1 and not condition.folded:
             self.tests[self.steps.level(lists[0])].append(scalar)
         elif lists:
             self.listed[max(self.steps.level(n) for n in lists)].append(scalar)

@@ -1,0 +1,296 @@
+"""Event queries through the public door: inputs of every kind, stacks, functions, ids, and what goes wrong."""
+
+from __future__ import annotations
+
+import datetime as dt
+import warnings
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+
+import motif
+from motif.engine.events import parallel
+from motif.engine.events.functions import VECTORIZED
+from motif.errors import LimitExceeded, MotifError, QueryBindError, QueryDataError, UnsupportedQuery
+
+NOON = dt.datetime(2026, 1, 1, 12)
+PAIR = "SELECT a.x AS one, b.x AS two FROM SEQ(A a; B b) WHERE [k] WITHIN 10 s"
+
+
+def stream(*rows: tuple[float | None, str, Any, Any]) -> pa.Table:
+    """Seconds after noon, class, key, value."""
+    times = [None if row[0] is None else NOON + dt.timedelta(seconds=row[0]) for row in rows]
+    return pa.table(
+        {
+            "ts": pa.array(times, pa.timestamp("us")),
+            "type": [row[1] for row in rows],
+            "k": [row[2] for row in rows],
+            "x": [row[3] for row in rows],
+        }
+    )
+
+
+EVENTS = stream((1, "A", 1, 1), (2, "A", 1, 2), (3, "B", 1, 3), (4, "B", 2, 4), (5, "C", 1, 5))
+
+
+def pairs(table: Any) -> list[tuple[int, int]]:
+    rows = table.to_pylist() if isinstance(table, pa.Table) else pa.Table.from_pandas(table).to_pylist()
+    return [(row["one"], row["two"]) for row in rows]
+
+
+# --- inputs --------------------------------------------------------------------------------------------------------
+
+
+def test_arrow() -> None:
+    found = motif.match(EVENTS, PAIR)
+    assert found.column_names == ["match_id", "match_start", "match_end", "one", "two"]
+    assert pairs(found) == [(1, 3), (2, 3)]
+    assert found["match_start"].to_pylist() == [NOON + dt.timedelta(seconds=s) for s in (1, 2)]
+
+
+def test_pandas_polars_and_paths(tmp_path: Any) -> None:
+    polars = pytest.importorskip("polars")
+    path = tmp_path / "events.parquet"
+    pq.write_table(EVENTS, path)
+    assert pairs(motif.match(EVENTS.to_pandas(), PAIR)) == [(1, 3), (2, 3)]
+    assert pairs(motif.match(polars.from_arrow(EVENTS), PAIR).to_arrow()) == [(1, 3), (2, 3)]
+    assert pairs(motif.match(path, PAIR)) == [(1, 3), (2, 3)]
+
+
+def test_other_names_for_time_and_class() -> None:
+    renamed = EVENTS.rename_columns(["moment", "what", "k", "x"])
+    assert pairs(motif.match(renamed, PAIR, time="moment", type="what")) == [(1, 3), (2, 3)]
+
+
+def test_dates_are_times() -> None:
+    days = EVENTS.set_column(0, "ts", pa.array([dt.date(2026, 1, day) for day in range(1, 6)]))
+    assert pairs(motif.match(days, PAIR.replace("10 s", "2 days"))) == [(1, 3), (2, 3)]
+    assert pairs(motif.match(days, PAIR.replace("10 s", "1 day"))) == [(2, 3)]
+
+
+def test_several_inputs_are_merged_in_time() -> None:
+    inputs = {
+        "A": pa.table({"ts": EVENTS["ts"][:2], "u": [1, 2]}),
+        "B": pa.table({"ts": EVENTS["ts"][2:4], "v": [2, 1]}),
+    }
+    found = motif.match(inputs, "SELECT a.u AS u, b.v AS v, b.u AS none FROM SEQ(A a; B b) WHERE a.u = b.v")
+    assert [tuple(row.values())[3:] for row in found.to_pylist()] == [(2, 2, None), (1, 1, None)]
+
+
+def test_inputs_whose_columns_do_not_fit() -> None:
+    inputs = {"A": pa.table({"ts": EVENTS["ts"][:2], "u": [1, 2]}), "B": pa.table({"ts": EVENTS["ts"][:1], "u": ["x"]})}
+    with pytest.raises(QueryBindError, match="column u is"):
+        motif.match(inputs, "SELECT * FROM SEQ(A a; B b)")
+
+
+def test_equal_times_are_ordered_by_order_by() -> None:
+    table = stream((1, "B", 1, 1), (1, "A", 1, 2)).append_column("n", pa.array([2, 1]))
+    assert pairs(motif.match(table, PAIR, order_by=["n"])) == [(2, 1)]
+    backwards = table.set_column(4, "n", pa.array([1, 2]))
+    assert pairs(motif.match(backwards, PAIR, order_by=["n"])) == []
+
+
+def test_events_without_a_time_are_counted() -> None:
+    table = pa.concat_tables([EVENTS, stream((None, "B", 1, 9), (None, "B", 1, 9))])
+    with pytest.warns(RuntimeWarning, match="2 events have no ts"):
+        assert pairs(motif.match(table, PAIR)) == [(1, 3), (2, 3)]
+
+
+def test_no_events() -> None:
+    assert motif.match(EVENTS.slice(0, 0), PAIR).num_rows == 0
+    assert motif.match(EVENTS.slice(0, 0), PAIR + " CONSUMING a").num_rows == 0
+
+
+def test_whole_events() -> None:
+    found = motif.match(EVENTS, "SELECT * FROM SEQ(A a+; B b; D d?) WHERE [k] PICK FIRST d WITHIN 10 s").to_pylist()
+    assert [event["x"] for event in found[0]["a"]] == [1, 2]
+    assert found[0]["b"] == {"ts": NOON + dt.timedelta(seconds=3), "type": "B", "k": 1, "x": 3}
+    assert found[0]["d"] is None
+
+
+# --- composite events ------------------------------------------------------------------------------------------------
+
+
+def test_matches_are_events_for_the_next_query() -> None:
+    first = "DEFINE P SELECT a.x AS ax FROM SEQ(A a; B b) WHERE [k] WITHIN 10 s"
+    after = motif.match(EVENTS, [first, "SELECT p.ax AS one, c.x AS two FROM SEQ(P p; C c)"])
+    assert pairs(after) == [(1, 5), (2, 5)]
+    before = motif.match(EVENTS, [first, "SELECT p.ax AS one, a.x AS two FROM SEQ(A a; P p)"])
+    assert pairs(before) == [(2, 1)], "P begins with its a: the other a must come before that"
+
+
+def test_a_stack_is_one_after_the_other() -> None:
+    first = "SELECT * FROM SEQ(A a; B b) WITHIN 10 s RETURN P(a.x AS ax, b.x AS bx)"
+    by_hand = motif.match(EVENTS, first)
+    assert by_hand.column_names[0] == "event"
+    events = pa.concat_tables(
+        [
+            EVENTS.select(["ts", "type"]).append_column("ax", pa.nulls(5, pa.int64())),
+            pa.table({"ts": by_hand["match_end"], "type": by_hand["event"], "ax": by_hand["ax"]}),
+        ]
+    )
+    second = "SELECT p.ax AS one, c.ax AS two FROM SEQ(P p; C c)"
+    assert pairs(motif.match(EVENTS, [first, second])) == pairs(motif.match(events, second))
+
+
+def test_a_definition_needs_a_name() -> None:
+    with pytest.raises(QueryBindError, match="needs a name"):
+        motif.match(EVENTS, [PAIR, PAIR])
+
+
+# --- functions -------------------------------------------------------------------------------------------------------
+
+
+def test_a_function_of_one_event_is_called_once_per_event() -> None:
+    calls = []
+
+    def big(x: int) -> bool:
+        calls.append(x)
+        return x > 1
+
+    found = motif.match(EVENTS, PAIR.replace("WHERE", "WHERE big(a.x) AND"), functions={"big": big})
+    assert pairs(found) == [(2, 3)]
+    assert sorted(calls) == [1, 2]
+
+
+@pytest.mark.parametrize("consuming", ["", " CONSUMING a"])
+def test_a_function_of_several_events(consuming: str) -> None:
+    query = PAIR.replace("WHERE [k]", "WHERE distance(a.x, b.x) <= 2 PICK LAST a") + consuming
+    found = motif.match(EVENTS, query, functions={"distance": lambda one, two: two - one})
+    assert pairs(found) == ([(2, 3), (2, 4)] if not consuming else [(2, 3)])
+
+
+@pytest.mark.parametrize("style", ["numpy", "arrow"])
+def test_a_function_of_columns(style: str) -> None:
+    def close(one: Any, two: Any) -> Any:
+        assert isinstance(one, np.ndarray if style == "numpy" else pa.Array)
+        return two - one < 2 if style == "numpy" else pc.less(pc.subtract(two, one), 2)
+
+    setattr(close, VECTORIZED, style)
+    assert pairs(
+        motif.match(EVENTS, PAIR.replace("WHERE", "WHERE close(a.x, b.x) AND"), functions={"close": close})
+    ) == [(2, 3)]
+
+
+def test_a_function_that_fails_says_on_what() -> None:
+    def bad(one: int, two: int) -> bool:
+        raise ValueError("no such luck")
+
+    with pytest.raises(
+        QueryDataError, match=r"function bad failed on the events with \(1, 3\): ValueError: no such luck"
+    ):
+        motif.match(EVENTS, PAIR.replace("WHERE", "WHERE bad(a.x, b.x) AND"), functions={"bad": bad})
+
+
+def test_a_function_that_returns_too_little() -> None:
+    def few(one: Any) -> list[bool]:
+        return [True]
+
+    setattr(few, VECTORIZED, "numpy")
+    with pytest.raises(QueryDataError, match="given 2 events and returned 1"):
+        motif.match(EVENTS, PAIR.replace("WHERE", "WHERE few(a.x) AND"), functions={"few": few})
+
+
+# --- match_id --------------------------------------------------------------------------------------------------------
+
+
+def test_ids_depend_on_query_and_events_only() -> None:
+    shuffled = EVENTS.take(pa.array([4, 2, 0, 3, 1]))
+    ids = motif.match(EVENTS, PAIR)["match_id"].to_pylist()
+    assert motif.match(shuffled, PAIR)["match_id"].to_pylist() == ids
+    assert motif.match(EVENTS.slice(1), PAIR)["match_id"].to_pylist() == ids[1:]
+    assert not set(motif.match(EVENTS, PAIR.replace("10 s", "11 s"))["match_id"].to_pylist()) & set(ids)
+
+
+def test_ids_tell_duplicates_apart() -> None:
+    twice = pa.concat_tables([EVENTS, EVENTS.slice(0, 1)])
+    ids = motif.match(twice, PAIR)["match_id"].to_pylist()
+    assert len(ids) == len(set(ids)) == 3
+
+
+# --- many events -----------------------------------------------------------------------------------------------------
+
+
+def many(count: int, keys: int, seed: int = 1) -> pa.Table:
+    rng = np.random.default_rng(seed)
+    times = np.cumsum(rng.integers(0, 2000, count)).astype("datetime64[us]")
+    kinds = np.array(["A", "B", "C"])[rng.integers(0, 3, count)]
+    x = pa.array(rng.random(count).round(2), mask=rng.random(count) < 0.02)
+    return pa.table({"ts": times, "type": kinds, "k": rng.integers(0, keys, count), "x": x})
+
+
+@pytest.mark.usefixtures("kernel_cache")
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT a.x AS one, b.x AS two FROM SEQ(A a; B b) WHERE a.x > b.x AND b.x < 0.05 WITHIN 300 ms",
+        "SELECT a.x AS one, b.x AS two FROM SEQ(A a; B b) WHERE a.x <= b.x AND a.x > 0.95 PICK LAST a WITHIN 300 ms",
+        "SELECT a.x AS one, COUNT(b) AS two FROM SEQ(A a; B b+; C c) WHERE b.x >= a.x AND a.x > 0.9 WITHIN 20 ms",
+    ],
+)
+def test_slices_and_threads_change_nothing(monkeypatch: pytest.MonkeyPatch, query: str) -> None:
+    events = many(6_000, 10)
+    alone = motif.match(events, query)
+    assert alone.num_rows > 50
+    monkeypatch.setattr(parallel, "SHARD_ROWS", 500)
+    monkeypatch.setattr(parallel, "cores", lambda: 4)
+    assert motif.match(events, query).equals(alone)
+    keyed = query.replace("WHERE", "WHERE [k] AND").replace("00 ms", " s").replace("20 ms", "1 s")
+    split = motif.match(events, keyed)
+    monkeypatch.setattr(parallel, "cores", lambda: 1)
+    assert motif.match(events, keyed).equals(split)
+
+
+def test_inequalities_over_many_blocks() -> None:
+    """Blocks of candidates are passed over; the answer is that of comparing all pairs."""
+    events = many(9_000, 1, seed=3)
+    found = motif.match(events, "SELECT a.x AS one, b.x AS two FROM SEQ(A a; B b) WHERE a.x < b.x AND b.x <= 0.03")
+    kind, x = events["type"].to_numpy(), events["x"].to_numpy()
+    late = [i for i in np.flatnonzero(kind == "B") if x[i] <= 0.03]
+    expected = sum(int(((kind[:i] == "A") & (x[:i] < x[i])).sum()) for i in late)
+    assert found.num_rows == expected > 1000
+
+
+# --- mistakes --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("query", "options", "kind", "text"),
+    [
+        (PAIR, {"time": "x"}, QueryBindError, "time='x' is of type integer(64), not a time"),
+        (PAIR, {"time": "tsx"}, QueryBindError, "time='tsx' is not a column of the events"),
+        (PAIR, {"type": "typ"}, QueryBindError, "A a needs the class of events, but the events have no column typ"),
+        (PAIR.replace("a.x", "a.y"), {}, QueryBindError, "unknown column y (line 1, column 10)"),
+        (PAIR.replace("[k]", "[key]"), {}, QueryBindError, "unknown column key"),
+        (PAIR.replace("[k]", "a.x"), {}, QueryBindError, "WHERE needs conditions, but this is of type integer"),
+        (PAIR.replace("[k]", "a.type > b.x"), {}, QueryBindError, "cannot compare or combine"),
+        (
+            PAIR.replace("[k]", "concat(a.type, b.type) = 'x'"),
+            {},
+            UnsupportedQuery,
+            "CONCAT on values of different events",
+        ),
+        ("SELECT * FROM A f+ WITHIN 1 s", {}, MotifError, "only lists"),
+    ],
+)
+def test_mistakes(query: str, options: dict[str, Any], kind: type[MotifError], text: str) -> None:
+    with pytest.raises(kind) as caught:
+        motif.match(EVENTS, query, **options)
+    assert text in str(caught.value)
+
+
+def test_each_of_many_events_is_refused() -> None:
+    events = stream((0, "A", 1, 0), *((i / 10, "B", 1, i) for i in range(1, 40)), (9, "C", 1, 0))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with pytest.raises(LimitExceeded, match="each_events = 20"):
+            motif.match(events, "SELECT COUNT(b) AS n FROM SEQ(A a; B b+; C c) PICK EACH b")
+
+
+def test_options_of_events_are_refused_for_rows() -> None:
+    with pytest.raises(MotifError, match="time= is for event queries"):
+        motif.match(EVENTS, "MATCH_RECOGNIZE (ORDER BY ts MEASURES A.x AS x PATTERN (A))", time="ts")
