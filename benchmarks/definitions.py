@@ -19,6 +19,8 @@ class Point:
     rows: int
     expect: int
     keys: int = 1
+    crossing: int = 0
+    """Rows that the floor hands over; 0: all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,13 @@ class Workload:
     targets: tuple[Target, ...]
     full: tuple[Point, ...]
     quick: tuple[Point, ...]
+    small: Point | None = None
+    """A size at which the answer is compared with one that Motif had no part in, see `answers.py`."""
+    keys_are: str = "keys"
+    """What the number of keys of a size counts."""
+    time: str = "ts"
+    type: str | None = None
+    """Event queries: the columns with the time and the class of an event."""
 
     def points(self, *, quick: bool) -> tuple[Point, ...]:
         """Sizes to run."""
@@ -97,6 +106,10 @@ def _workload(entry: dict[str, Any]) -> Workload:
         targets=tuple(Target(**target) for target in entry.get("targets", ())),
         full=tuple(Point(**point) for point in entry["full"]),
         quick=tuple(Point(**point) for point in entry.get("quick", entry["full"])),
+        small=Point(**entry["small"]) if "small" in entry else None,
+        keys_are=entry.get("keys_are", "keys"),
+        time=entry.get("time", "ts"),
+        type=entry.get("type"),
     )
     if workload.generator not in GENERATORS or (workload.floor and workload.floor not in workload.contenders):
         raise ValueError(f"{workload.name}: unknown generator or floor")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
+from event_generators import busy, hot, links, logins, rare, ticks, transfers
 
 DATA = Path(__file__).resolve().parent / ".data"
 ROW_GROUP = 122_880
@@ -63,13 +65,14 @@ def equal(random: Random, rows: int, keys: int) -> pa.Table:
 
 
 GENERATORS: dict[str, Callable[[Random, int, int], pa.Table]] = {
-    function.__name__: function for function in (trades, flags, equal)
+    function.__name__: function for function in (trades, flags, equal, busy, hot, links, logins, rare, ticks, transfers)
 }
 
 
 def dataset(generator: str, seed: int, rows: int, keys: int) -> Path:
-    """The file of a table; made if it is not there, or was made by another version of this text."""
-    version = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()[:8]
+    """The file of a table; made if it is not there, or was made by another version of the generator's text."""
+    text = Path(inspect.getfile(GENERATORS[generator])).read_bytes()
+    version = hashlib.sha256(text).hexdigest()[:8]
     path = DATA / f"{generator}-{rows}-{keys}-{seed}-{version}.parquet"
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)

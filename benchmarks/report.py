@@ -30,6 +30,10 @@ class Figure:
     best: float
     cpu: float
     peak: float
+    over_base: float
+    """Peak memory in MB over that of a process that has only imported everything; 0: not known."""
+    handed: float
+    """Size of the Arrow table that was handed over in MB; 0: not known."""
     floor: Figure | None
 
     @property
@@ -49,6 +53,10 @@ class Figure:
                 return self.wall
             case "M rows/s":
                 return self.rows / self.wall / 1e6
+            case "M rows/CPU s":
+                return self.rows / max(self.cpu, 1e-9) / 1e6
+            case "memory ratio" if self.floor is not None and self.floor.over_base:
+                return self.over_base / self.floor.over_base
             case "wall ratio" | "best ratio" | "cpu ratio" if self.floor is not None:
                 field = {"wall ratio": "wall", "best ratio": "best", "cpu ratio": "cpu"}[name]
                 return float(getattr(self, field) / max(getattr(self.floor, field), 1e-9))
@@ -97,7 +105,10 @@ def _figure(
     walls = [float(row["wall_s"]) for row in repeats]
     cpu = median(float(row["cpu_s"]) for row in repeats)
     peak = max(float(row["peak_mb"]) for row in repeats)
-    return Figure(workload, rows, keys, contender, median(walls), min(walls), cpu, peak, floor)
+    base = max(float(row.get("base_mb") or 0) for row in repeats)
+    handed = max(float(row.get("handed_mb") or 0) for row in repeats)
+    over_base = (peak - base) * 2**20 / 1e6 if base else 0.0
+    return Figure(workload, rows, keys, contender, median(walls), min(walls), cpu, peak, over_base, handed, floor)
 
 
 def across(name: str, figures: Sequence[Figure]) -> float | None:
@@ -106,6 +117,8 @@ def across(name: str, figures: Sequence[Figure]) -> float | None:
         return None
     if name == "growth":
         return _slope([(math.log(f.rows), math.log(f.cpu)) for f in figures])
+    if name == "growth by window":
+        return _slope([(math.log(f.keys), math.log(f.cpu)) for f in figures])
     if name == "peak spread":
         return max(f.peak for f in figures) / min(f.peak for f in figures)
     return None
@@ -132,7 +145,8 @@ def verdicts(figures: Sequence[Figure]) -> list[Verdict]:
 
 
 def _size(figure: Figure) -> str:
-    return f"{_short(figure.rows)} rows" + (f", {_short(figure.keys)} keys" if figure.keys > 1 else "")
+    keys = f", {_short(figure.keys)} {figure.workload.keys_are}" if figure.keys > 1 else ""
+    return f"{_short(figure.rows)} rows{keys}"
 
 
 def _short(number: int) -> str:
@@ -208,8 +222,9 @@ line, measured in turns with it. Read ratios, not seconds, and no difference bel
 
 {verdicts}
 
-*growth* is the exponent fitted to CPU seconds over rows (1 is linear); *peak spread* the highest peak of memory over
-the lowest, across all sizes.
+*growth* is the exponent fitted to CPU seconds over rows (1 is linear), *growth by window* over the events in a window;
+*peak spread* the highest peak of memory over the lowest, across all sizes; *memory ratio* the peak of memory, less what
+imports take, over the same of the floor, which only holds what DuckDB handed over; *M rows/CPU s* the rate per core.
 
 ## Questions
 

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 Measurement = dict[str, Any]
 TICKS = os.sysconf("SC_CLK_TCK")
 SPARK_PARTITIONS = 4
+MOMENTS = ("match_start", "match_end")
 
 
 class Bench:
@@ -71,6 +72,64 @@ class Bench:
         connection.execute(f"CREATE VIEW {self.workload.generator} AS SELECT * FROM read_parquet('{self.file}')")
         reader = connection.sql(self.workload.floor_sql).to_arrow_reader(BATCH_ROWS)
         return sum(batch.num_rows for batch in reader)
+
+    # -- event queries in process
+
+    def match(self) -> list[Measurement]:
+        """All cores. Memory is counted from a process in which everything is imported."""
+        base = self._imported()
+        reset_peaks()
+        cpu, begin = tree_cpu(), time.perf_counter()
+        answer = self._matches(self.file).num_rows
+        wall = time.perf_counter() - begin
+        return [_measurement("match", wall, tree_cpu() - cpu, answer) | {"base_mb": base}]
+
+    def onecore(self) -> list[Measurement]:
+        """The same, with threads and all, on a single core."""
+        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+        return [self.match()[0] | {"contender": "onecore"}]
+
+    def handed(self) -> list[Measurement]:
+        """What Motif asks DuckDB for, as one Arrow table, and nothing done with it."""
+        from motif.hosts.duckdb_events import Stack, input_sql
+        from motif.options import EventOptions, parsed_queries
+
+        base = self._imported()
+        reset_peaks()
+        cpu, begin = tree_cpu(), time.perf_counter()
+        query: Any = parsed_queries(self.query, "duckdb")
+        stream = EventOptions(self.workload.time, self.workload.type, (), {}).stream
+        program, source = Stack(self.file, stream).plan(query[0], {})
+        table = source.database.table(input_sql(program, source)).combine_chunks()
+        measured = _measurement("handed", time.perf_counter() - begin, tree_cpu() - cpu, table.num_rows)
+        return [measured | {"base_mb": base, "handed_mb": table.nbytes / 1e6}]
+
+    def agrees(self) -> int:
+        """The number of matches, if each begins and ends when it should."""
+        from answers import moments
+
+        wanted = moments(self.workload, self.file)
+        found = self._matches(self.file)
+        own = sorted(zip(*(found.column(name).cast("int64").to_pylist() for name in MOMENTS), strict=True))
+        if own != wanted:
+            missing, extra = (sorted(set(a) - set(b))[:3] for a, b in ((wanted, own), (own, wanted)))
+            raise ValueError(f"{len(own)} matches, not {len(wanted)}; missing {missing}, too many {extra}")
+        return len(own)
+
+    @cache  # noqa: B019 - one object per process
+    def _imported(self) -> float:
+        """Resident memory before the first query."""
+        import duckdb  # noqa: F401
+        import numba  # noqa: F401
+
+        import motif  # noqa: F401
+
+        return resident_mb()
+
+    def _matches(self, data: Any) -> Any:
+        import motif
+
+        return motif.match(data, self.query, time=self.workload.time, type=self.workload.type)
 
     # -- the loop alone
 
@@ -146,6 +205,10 @@ class Bench:
 
         return self._drain(motif.sql(self.query, spark=self._spark()))
 
+    def spark_match(self) -> int | None:
+        """An event query."""
+        return self._drain(self._matches(self._spark().read.parquet(str(self.file))))
+
     def spark_sort(self) -> int | None:
         """The floor: Spark's own exchange and sort, handed to a function that only counts."""
         rows = self._spark_columns()
@@ -199,7 +262,8 @@ def count_rows(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def _measurement(contender: str, wall: float, cpu: float, answer: int | None) -> Measurement:
-    return {"contender": contender, "wall_s": wall, "cpu_s": cpu, "peak_mb": peak_mb(), "answer": answer}
+    memory = {"peak_mb": peak_mb(), "base_mb": 0.0, "handed_mb": 0.0}
+    return {"contender": contender, "wall_s": wall, "cpu_s": cpu, "answer": answer} | memory
 
 
 # -- what the kernel knows of this process and those it started
@@ -245,6 +309,11 @@ def peak_mb() -> float:
     peaks = {process: _peak(process) for process in tree()}
     below = max((peak for process, peak in peaks.items() if process != own), default=0)
     return (below or peaks[own]) / 1024
+
+
+def resident_mb() -> float:
+    """Memory that this process has now."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
 
 
 def _peak(process: int) -> int:

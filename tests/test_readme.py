@@ -25,9 +25,18 @@ import pyarrow as pa
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = ["README.md", "docs/tutorial.md", "docs/python.md", "docs/cli.md", "docs/hosts.md"]
+PAGES = [
+    "README.md",
+    "docs/tutorial.md",
+    "docs/python.md",
+    "docs/python-builder.md",
+    "docs/event-language.md",
+    "docs/cli.md",
+    "docs/hosts.md",
+]
 SPARK_PAGES = ["README.md", "docs/hosts.md"]
 REFERENCE = ROOT / "docs" / "match-recognize.md"
+EVENT_REFERENCE = ROOT / "docs" / "event-language.md"
 FENCE = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -118,9 +127,13 @@ def test_every_link_between_pages_leads_somewhere() -> None:
 # The reference: a table named in the line above it is an input; a table after a query is its result.
 
 
-def value(text: str) -> int | str | None:
+def value(text: str) -> Any:
     if text == "NULL":
         return None
+    if text.startswith("["):
+        return [value(item.strip()) for item in text[1:-1].split(",") if item]
+    if re.fullmatch(r"\d\d:\d\d", text):
+        return dt.datetime.fromisoformat(f"2026-01-01 {text}")
     return int(text) if re.fullmatch(r"-?\d+", text) else text
 
 
@@ -161,6 +174,31 @@ def test_the_reference_is_right(query: str, expected: str) -> None:
     assert sorted(map(repr, (tuple(row.values()) for row in result.to_pylist()))) == sorted(map(repr, rows))
 
 
+EVENT_TEXT = EVENT_REFERENCE.read_text(encoding="utf-8")
+EVENT_EXAMPLES = reference_examples(EVENT_TEXT)
+
+
+def test_every_example_of_the_event_language_has_a_result() -> None:
+    assert len(EVENT_EXAMPLES) == EVENT_TEXT.count("```sql") > 15
+
+
+def shown(found: Any) -> Any:
+    """A whole event is shown by its number."""
+    return found["n"] if isinstance(found, dict) else found
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"), [e[1:] for e in EVENT_EXAMPLES], ids=[f"line {e[0]}" for e in EVENT_EXAMPLES]
+)
+def test_the_event_language_is_as_described(query: str, expected: str) -> None:
+    import motif
+
+    result = motif.match(reference_tables(EVENT_TEXT)["events"], query)
+    header, rows = table(expected)
+    assert set(result.column_names) - set(header) <= {"event", "match_id", "match_start", "match_end"}
+    assert [tuple(shown(row[name]) for name in header) for row in result.to_pylist()] == rows
+
+
 # Tables of code: what is refused with which message and what works instead, and who decides a condition.
 
 READINGS = pa.table(
@@ -183,6 +221,28 @@ STATEMENTS = {
     "pattern": MEASURED + "A.t AS at_t {})",
     "statement": "{}",
 }
+EVENTS = pa.table(
+    {
+        "ts": [dt.datetime(2026, 1, 1, 12, minute) for minute in range(4)],
+        "type": ["A", "B", "C", "B"],
+        "name": ["ann", "anna", "bob", "bo"],
+        "x": [1.0, 2.0, 3.0, 4.0],
+        "wide": pa.array([1, 2, 3, 4], pa.decimal128(38, 2)),
+    }
+)
+EVENT_STATEMENTS = {"event condition": "SELECT * FROM SEQ(A a; B b) WHERE {}", "event query": "{}"}
+
+
+def near(one: Any, other: Any) -> bool:
+    return one == other
+
+
+def answer(kind: str, code: str) -> Any:
+    import motif
+
+    if kind in EVENT_STATEMENTS:
+        return motif.match(EVENTS, EVENT_STATEMENTS[kind].format(code), functions={"near": near})
+    return motif.sql(STATEMENTS[kind].format(code), tables={"readings": READINGS})
 
 
 def code_lines(page: str) -> list[tuple[str, list[str]]]:
@@ -192,7 +252,7 @@ def code_lines(page: str) -> list[tuple[str, list[str]]]:
         cells = [cell.strip() for cell in line.strip("|").split("|")]
         if not line.startswith("|"):
             kind = ""
-        elif cells[0] in STATEMENTS:
+        elif cells[0] in STATEMENTS or cells[0] in EVENT_STATEMENTS:
             kind = cells[0]
         elif kind and not set(cells[0]) <= set("-"):
             found.append((kind, cells))
@@ -212,12 +272,12 @@ def test_what_is_refused_has_its_message_and_a_way_round(kind: str, cells: list[
     import motif
 
     refused, message, way_round = cells
-    with pytest.raises(motif.UnsupportedQuery) as caught:
-        motif.sql(STATEMENTS[kind].format(code_of(refused)[0]), tables={"readings": READINGS})
+    with pytest.raises(motif.MotifError if kind in EVENT_STATEMENTS else motif.UnsupportedQuery) as caught:
+        answer(kind, code_of(refused)[0])
     assert caught.value.message == message
     for code in code_of(way_round):
         if not code.replace("_", "").isupper():  # a single keyword is only named
-            motif.sql(STATEMENTS[kind].format(code), tables={"readings": READINGS})
+            answer(kind, code)
 
 
 @pytest.mark.parametrize(("kind", "cells"), DECIDED, ids=[cells[0] for _, cells in DECIDED])
@@ -230,7 +290,7 @@ def test_who_decides_a_condition(kind: str, cells: list[str]) -> None:
 
 
 def test_the_tables_of_code_are_found() -> None:
-    assert len(REFUSED) > 20
+    assert len(REFUSED) > 40
     assert len(DECIDED) > 5
 
 

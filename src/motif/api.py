@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from motif.errors import Diagnostic, MotifError
 from motif.hosts.frames import is_path, like
+from motif.ir.query import RowQuery
+from motif.lang.builder import RowPattern
+from motif.lang.snoop import diagnose_events
 from motif.lang.statement import diagnose, parse_clause, parse_statement
+from motif.options import EventOptions, event_parts, is_events, parsed_queries, text_of, warn_of
 
 if TYPE_CHECKING:
     from motif.explanation import Explanation
@@ -25,34 +29,123 @@ def sql(query: str, *, tables: Mapping[str, Any] | None, spark: Any) -> Any:
     return duckdb.run_statement(parse_statement(query, "duckdb"), tables or {})
 
 
-def match(data: Any, clause: str, **options: Any) -> Any:
+def match(data: Any, query: Any, options: EventOptions) -> Any:
     """See `motif.match`."""
-    if options:
-        raise MotifError(f"unknown option {next(iter(options))}", hint="MATCH_RECOGNIZE takes no options")
+    if isinstance(query, str) and not is_events(query):
+        options.refuse_for_rows()
+        return _match_rows(data, query)
+    parsed = parsed_queries(query, _dialect(data))
+    if isinstance(parsed, RowQuery):
+        options.refuse_for_rows()
+        return _match_rows(data, parsed)
+    warn_of(parsed, stacklevel=3)
+    found = _event_host(data).match_stack(data, parsed, options.stream, options.functions)
+    return found if _on_spark(data) else like(found, _sample(data))
+
+
+def _event_host(data: Any) -> Any:
+    """The module that answers event queries over this data."""
+    if _on_spark(data):
+        from motif.hosts.spark import events
+
+        return events
+    from motif.hosts import duckdb_events
+
+    return duckdb_events
+
+
+def _dialect(data: Any) -> Literal["duckdb", "spark"]:
+    return "spark" if _on_spark(data) else "duckdb"
+
+
+def _match_rows(data: Any, clause: str | RowQuery) -> Any:
     if is_spark(data):
         from motif.hosts.spark import batch
 
-        return batch.match_frame(data, parse_clause(clause, "spark"))
+        return batch.match_frame(data, parse_clause(clause, "spark") if isinstance(clause, str) else clause)
     from motif.hosts import duckdb
 
-    return like(duckdb.match_table(data, parse_clause(clause, "duckdb")), data)
+    query = parse_clause(clause, "duckdb") if isinstance(clause, str) else clause
+    return like(duckdb.match_table(data, query), data)
 
 
-def explain(query: str, *, tables: Mapping[str, Any] | None, spark: Any) -> Explanation:
+def _on_spark(data: Any) -> bool:
+    return any(is_spark(part) for part in data.values()) if isinstance(data, Mapping) else is_spark(data)
+
+
+def _sample(data: Any) -> Any:
+    """The input whose kind the result takes."""
+    return next(iter(data.values()), None) if isinstance(data, Mapping) else data
+
+
+def explain(
+    query: Any, *, tables: Mapping[str, Any] | None, spark: Any, data: Any, options: EventOptions
+) -> Explanation:
     """See `motif.explain`."""
-    from motif.explanation import explain_statement
+    from motif.explanation import explain_events, explain_statement
 
-    _one_host(tables, spark)
-    return explain_statement(query, tables or {}, spark)
+    if is_events(query):
+        events = _inputs(tables, spark, data)
+        parsed = parsed_queries(query, _dialect(events))
+        assert isinstance(parsed, list)
+        return explain_events(parsed, events, options, on_spark=_on_spark(events))
+    text = _statement_text(query, tables, spark, data, options)
+    return explain_statement(text, tables or {}, spark)
 
 
-def check(query: str, *, tables: Mapping[str, Any] | None, spark: Any) -> list[Diagnostic]:
+def check(
+    query: Any, *, tables: Mapping[str, Any] | None, spark: Any, data: Any, options: EventOptions
+) -> list[Diagnostic]:
     """See `motif.check`."""
-    _one_host(tables, spark)
-    errors = diagnose(query, "spark" if spark is not None else "duckdb")
+    if is_events(query):
+        return [error.diagnostic() for error in _event_errors(query, _inputs(tables, spark, data), options)]
+    text = _statement_text(query, tables, spark, data, options)
+    errors = diagnose(text, "spark" if spark is not None else "duckdb")
     if not errors and (tables is not None or spark is not None):
-        errors = _host_errors(query, tables, spark)
+        errors = _host_errors(text, tables, spark)
     return [error.diagnostic() for error in errors]
+
+
+def _event_errors(query: Any, data: Any, options: EventOptions) -> list[MotifError]:
+    dialect = _dialect(data)
+    try:
+        texts = [text_of(part, dialect) for part in event_parts(query, dialect)]
+        errors = [error for text in texts for error in diagnose_events(text, dialect)]
+        if errors:
+            return errors
+        parsed = parsed_queries(query, dialect)
+    except MotifError as error:
+        return [error]
+    assert isinstance(parsed, list)
+    warn_of(parsed, stacklevel=4)
+    if data is None:
+        return []
+    found: list[MotifError] = _event_host(data).stack_errors(data, parsed, options.stream, options.functions)
+    return found
+
+
+def _inputs(tables: Mapping[str, Any] | None, spark: Any, data: Any) -> Any:
+    """The events of an event query: `data`, or `tables` as a mapping of inputs."""
+    if spark is not None:
+        raise MotifError("spark= is for SQL statements", hint="give the events themselves: data=spark.table('events')")
+    if tables is not None and data is not None:
+        raise MotifError("tables= and data= do not go together", hint="give the events of an event query as data=")
+    return tables if data is None else data
+
+
+def _statement_text(query: Any, tables: Mapping[str, Any] | None, spark: Any, data: Any, options: EventOptions) -> str:
+    """The text of a statement or a clause, once what does not belong to it is refused."""
+    options.refuse_for_rows()
+    if data is not None:
+        raise MotifError("data= is for event queries", hint="name the tables of a statement: tables={'trades': ...}")
+    _one_host(tables, spark)
+    if isinstance(query, RowPattern):
+        return query.text("spark" if spark is not None else "duckdb")
+    if isinstance(query, str):
+        return query
+    raise MotifError(
+        f"{type(query).__name__} is not a query", hint="give the text of a query, or one made with motif.seq(...)"
+    )
 
 
 def _host_errors(query: str, tables: Mapping[str, Any] | None, spark: Any) -> list[MotifError]:

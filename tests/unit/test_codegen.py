@@ -119,9 +119,9 @@ def test_row_only_conditions_need_no_generated_text(defines: str) -> None:
 
 def test_all_row_only_queries_share_the_loop_as_it_stands() -> None:
     assert build.search_loop((), compiled=False) is build.search_loop((), compiled=False)
-    marked = build._search_source(program("B AS v > A.v").markers)
-    assert marked != build._search_source(())
-    assert marked.count("\ndef ") == build._search_source(()).count("\ndef ")
+    marked = build._filled(build.search.search, program("B AS v > A.v").markers)
+    assert marked != build._filled(build.search.search, ())
+    assert marked.count("\ndef ") == build._filled(build.search.search, ()).count("\ndef ")
 
 
 def test_a_program_is_the_same_every_time() -> None:

@@ -14,8 +14,8 @@ import pytest
 
 import motif
 from motif.engine.events import parallel
-from motif.engine.events.functions import VECTORIZED
 from motif.errors import LimitExceeded, MotifError, QueryBindError, QueryDataError, UnsupportedQuery
+from motif.plan.events.functions import VECTORIZED
 
 NOON = dt.datetime(2026, 1, 1, 12)
 PAIR = "SELECT a.x AS one, b.x AS two FROM SEQ(A a; B b) WHERE [k] WITHIN 10 s"

@@ -15,8 +15,11 @@ import typer
 from typer.core import TyperGroup
 
 from motif.cli import screen
+from motif.cli.events import event_options
 from motif.cli.files import check_folder, check_output, read_query, table_paths, write_table, write_text
 from motif.errors import Diagnostic, MotifError
+from motif.lang.snoop import is_event_query
+from motif.options import EventOptions
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -47,7 +50,8 @@ class _Guarded(TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:
         try:
-            return super().invoke(ctx)
+            with screen.showing_warnings():
+                return super().invoke(ctx)
         except MotifError as error:
             screen.show_error(str(error))
             raise typer.Exit(THEIRS) from None
@@ -73,19 +77,35 @@ def _show_unexpected(error: Exception, *, with_trace: bool) -> None:
 
 app = typer.Typer(
     cls=_Guarded,
-    help="Find patterns in tables of events with SQL MATCH_RECOGNIZE.",
+    help="Find patterns in tables of events, with SQL MATCH_RECOGNIZE or the event language.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
 
-Query = Annotated[str, typer.Argument(metavar="QUERY", help="A file with the query; - for standard input.")]
+Query = Annotated[
+    str, typer.Argument(metavar="QUERY", help="A file with the query, or its text; - for standard input.")
+]
 Tables = Annotated[
     list[str] | None,
     typer.Option("--table", "-t", metavar="NAME=PATH", help="A Parquet, CSV or JSON file as a table. May be repeated."),
 ]
 HostOption = Annotated[Host, typer.Option("--host", help="The engine around the matching.")]
+TimeColumn = Annotated[
+    str | None, typer.Option("--time", metavar="COLUMN", help="Event queries: when an event was.  [default: ts]")
+]
+TypeColumn = Annotated[
+    str | None, typer.Option("--type", metavar="COLUMN", help="Event queries: the class of an event.  [default: type]")
+]
+OrderBy = Annotated[
+    list[str] | None,
+    typer.Option("--order-by", metavar="COLUMN", help="Event queries: orders events of equal time. May be repeated."),
+]
+FunctionsOption = Annotated[
+    str | None,
+    typer.Option("--functions", metavar="FILE.py", help="Event queries: a Python file or module with functions."),
+]
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -118,6 +138,11 @@ class _Answer:
     table: pa.Table
     rows_in: int
     seconds: float
+    of_events: bool = False
+
+    def summary(self) -> str:
+        word = screen.events_summary if self.of_events else screen.summary
+        return word(self.rows_in, self.table.num_rows, self.seconds)
 
 
 @app.command()
@@ -130,6 +155,10 @@ def run(
     host: HostOption = Host.DUCKDB,
     report: Annotated[Path | None, typer.Option("--report", help="Write a page that draws the matches: .html.")] = None,
     limit: Annotated[int, typer.Option("--limit", min=0, help="Rows shown on the screen.")] = 20,
+    time_column: TimeColumn = None,
+    type_column: TypeColumn = None,
+    order_by: OrderBy = None,
+    functions: FunctionsOption = None,
 ) -> None:
     """Answer a query over files; show the result or write it to a file."""
     text, tables = read_query(query), table_paths(table or [])
@@ -137,14 +166,28 @@ def run(
         check_output(output)
     if report is not None:
         check_folder(report)
-    answer = _on_spark(text, tables) if host is Host.SPARK else _in_process(text, tables)
+    options = event_options(time_column, type_column, order_by, functions)
+    if is_event_query(text):
+        answer = _events(text, tables, options, host, report)
+    else:
+        options.refuse_for_rows()
+        answer = _on_spark(text, tables) if host is Host.SPARK else _in_process(text, tables)
     if output is not None:
         write_table(answer.table, output)
     else:
         screen.show_table(answer.table, limit)
-    screen.show_line(screen.summary(answer.rows_in, answer.table.num_rows, answer.seconds))
+    screen.show_line(answer.summary())
     if report is not None:
         _write_report(report, text, tables)
+
+
+def _events(text: str, tables: dict[str, str], options: EventOptions, host: Host, report: Path | None) -> _Answer:
+    from motif.cli import events
+
+    if report is not None:
+        raise MotifError("--report draws matches of MATCH_RECOGNIZE only", hint="leave it out; motif explain draws")
+    run_events = events.run_on_spark if host is Host.SPARK else events.run_in_process
+    return _Answer(*run_events(text, tables, options), of_events=True)
 
 
 def _in_process(text: str, tables: dict[str, str]) -> _Answer:
@@ -184,10 +227,18 @@ def _write_report(path: Path, text: str, tables: dict[str, str]) -> None:
 
 
 @app.command()
-def check(query: Query, table: Tables = None, host: HostOption = Host.DUCKDB) -> None:
+def check(
+    query: Query,
+    table: Tables = None,
+    host: HostOption = Host.DUCKDB,
+    time_column: TimeColumn = None,
+    type_column: TypeColumn = None,
+    order_by: OrderBy = None,
+    functions: FunctionsOption = None,
+) -> None:
     """Say everything that is wrong with a query, without reading a row."""
     text, tables = read_query(query), table_paths(table or [])
-    found = _mistakes(text, tables, host)
+    found = _mistakes(text, tables, host, event_options(time_column, type_column, order_by, functions))
     for number, diagnostic in enumerate(found):
         typer.echo(f"{'' if number == 0 else chr(10)}{diagnostic}")
     if found:
@@ -199,15 +250,19 @@ def check(query: Query, table: Tables = None, host: HostOption = Host.DUCKDB) ->
     typer.echo(f"no mistakes found (checked: {checked})")
 
 
-def _mistakes(text: str, tables: dict[str, str], host: Host) -> list[Diagnostic]:
+def _mistakes(text: str, tables: dict[str, str], host: Host, options: EventOptions) -> list[Diagnostic]:
     from motif import api
 
+    if is_event_query(text):
+        from motif.cli import events
+
+        return events.mistakes(text, tables, options, on_spark=host is Host.SPARK)
     if host is Host.DUCKDB:
-        return api.check(text, tables=tables or None, spark=None)
+        return api.check(text, tables=tables or None, spark=None, data=None, options=options)
     from motif.cli.on_spark import spark_with
 
     with screen.Waiting("checking on Spark"), spark_with(tables) as session:
-        return api.check(text, tables=None, spark=session)
+        return api.check(text, tables=None, spark=session, data=None, options=options)
 
 
 # -- explain --------------------------------------------------------------------------------------------
@@ -222,12 +277,16 @@ def explain(
         Format, typer.Option("--format", help="Text, or the automaton as a picture, or a page.")
     ] = Format.TEXT,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write it to this file.")] = None,
+    time_column: TimeColumn = None,
+    type_column: TypeColumn = None,
+    order_by: OrderBy = None,
+    functions: FunctionsOption = None,
 ) -> None:
-    """Show the plan: conditions, automaton, and what the host does around it."""
+    """Show the plan: conditions, automaton or joins, and what the host does around them."""
     text, tables = read_query(query), table_paths(table or [])
     if output is not None:
         check_folder(output)
-    plan = _plan(text, tables, host)
+    plan = _plan(text, tables, host, event_options(time_column, type_column, order_by, functions))
     shown = {Format.TEXT: str(plan), Format.MERMAID: plan.mermaid, Format.SVG: plan.svg, Format.HTML: plan.html}[form]
     if output is None:
         typer.echo(shown.rstrip("\n"))
@@ -235,9 +294,14 @@ def explain(
         write_text(shown, output)
 
 
-def _plan(text: str, tables: dict[str, str], host: Host) -> Explanation:
+def _plan(text: str, tables: dict[str, str], host: Host, options: EventOptions) -> Explanation:
     from motif.explanation import explain_statement
 
+    if is_event_query(text):
+        from motif.cli import events
+
+        return events.plan(text, tables, options, on_spark=host is Host.SPARK)
+    options.refuse_for_rows()
     if host is Host.DUCKDB:
         return explain_statement(text, tables, None)
     from motif.cli.on_spark import spark_with

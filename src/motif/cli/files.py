@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -14,21 +15,32 @@ import pyarrow as pa
 from motif.errors import LimitExceeded, MotifError
 from motif.limits import LIMITS
 
+_LONGEST_PATH = 255
 _MOST_BYTES = 4 * LIMITS.query_chars + 3
 
 
 def read_query(name: str) -> str:
-    """The text of a query file, or of standard input for `-`."""
+    """The text of a query file, or of standard input for `-`, or the text itself."""
     if name == "-":
         return _decoded(_read(sys.stdin.buffer, "standard input"), "standard input")
+    if _is_text(name):
+        return name
     try:
         with Path(name).open("rb") as file:
             return _decoded(_read(file, name), name)
     except FileNotFoundError:
-        hint = "QUERY is the name of a file; to give the text itself, pipe it in and write - for the file"
+        hint = "QUERY is the name of a file, or the text of a query in quotes; - reads standard input"
         raise MotifError(f"there is no file {name}", hint=hint) from None
     except OSError as error:
         raise MotifError(f"cannot read {name}: {error.strerror}") from None
+
+
+def _is_text(name: str) -> bool:
+    """Whether it is a query rather than the name of a file: it has blanks and brackets, and no file is called so."""
+    looks = bool(re.search(r"\s", name.strip())) and (
+        "(" in name or re.match(r"\s*(SELECT|DEFINE|PATTERN|WITH)\s", name, re.IGNORECASE) is not None
+    )
+    return looks and not (len(name) < _LONGEST_PATH and "\n" not in name and Path(name).exists())
 
 
 def _read(file: IO[bytes], name: str) -> bytes:

@@ -43,6 +43,11 @@ def spark_with(tables: Mapping[str, str]) -> Iterator[Any]:
         session.stop()
 
 
+def frames_of(session: Any, tables: Mapping[str, str]) -> dict[str, Any]:
+    """The views that `spark_with` has made."""
+    return {name: session.table(f"`{name.replace('`', '``')}`") for name in tables}
+
+
 @contextlib.contextmanager
 def _quiet_java() -> Iterator[None]:
     """Java inherits a standard error that leads nowhere; ours is the old one all the time."""

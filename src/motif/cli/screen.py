@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import textwrap
 import threading
+import warnings
+from collections.abc import Iterator
 from datetime import timedelta
 from types import TracebackType
 from typing import Self
@@ -27,7 +31,18 @@ def console(*, stderr: bool = False) -> Console:
 
 
 def show_table(table: pa.Table, limit: int) -> None:
-    """The first rows, and how many are not shown."""
+    """The first rows, and how many are not shown; rows with whole events in them one below the other."""
+    if any(_holds_events(field.type) for field in table.schema):
+        _show_records(table, limit)
+    else:
+        _show_rows(table, limit)
+    hidden = max(table.num_rows - limit, 0)
+    if hidden:
+        note = f"{hidden:,} more row{'' if hidden == 1 else 's'} not shown (--limit shows more, --output writes all)"
+        console().print(note)
+
+
+def _show_rows(table: pa.Table, limit: int) -> None:
     shown = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for field in table.schema:
         number = pa.types.is_integer(field.type) or pa.types.is_floating(field.type) or pa.types.is_decimal(field.type)
@@ -35,20 +50,53 @@ def show_table(table: pa.Table, limit: int) -> None:
     for row in table.slice(0, limit).to_pylist(maps_as_pydicts=None) if table.num_columns else []:
         shown.add_row(*(_cell(row[name]) for name in table.column_names))
     console().print(shown)
-    hidden = max(table.num_rows - limit, 0)
-    if hidden:
-        note = f"{hidden:,} more row{'' if hidden == 1 else 's'} not shown (--limit shows more, --output writes all)"
-        console().print(note)
+
+
+def _holds_events(kind: pa.DataType) -> bool:
+    inner = kind.value_type if pa.types.is_list(kind) or pa.types.is_large_list(kind) else kind
+    return bool(pa.types.is_struct(inner))
+
+
+def _show_records(table: pa.Table, limit: int) -> None:
+    """`SELECT *`: a name and a value per line; an event is one line."""
+    out = console()
+    if not table.num_rows:
+        out.print("no matches")
+    indent = max(len(printable(name)) for name in table.column_names) + 5
+    for number, row in enumerate(table.slice(0, limit).to_pylist(maps_as_pydicts=None), 1):
+        out.print(Text(f"{number}.", style="bold"))
+        for name, value in row.items():
+            label = f"  {printable(name)}"
+            for event in value if isinstance(value, list) and value else [value]:
+                lines = textwrap.wrap(_cell(event).plain, max(out.width - indent, 20)) or [""]
+                for line in lines:
+                    out.print(Text(f"{label:<{indent}}{line}"), soft_wrap=True)
+                    label = ""
 
 
 def _cell(value: object) -> Text:
     if value is None:
         return Text("NULL", style="dim")
-    if isinstance(value, bool):
-        return Text(str(value).lower())
-    if isinstance(value, pa.MonthDayNano):
-        return Text(_interval(value))
-    return Text(printable(value.hex() if isinstance(value, bytes) else str(value)))
+    return Text(printable(_text(value)))
+
+
+def _text(value: object) -> str:
+    """A value as people write it, also inside of events and lists."""
+    match value:
+        case None:
+            return "NULL"
+        case bool():
+            return str(value).lower()
+        case bytes():
+            return value.hex()
+        case pa.MonthDayNano():
+            return _interval(value)
+        case dict():
+            return ", ".join(f"{name} {_text(part)}" for name, part in value.items())
+        case list():
+            return f"[{', '.join(map(_text, value))}]"
+        case _:
+            return str(value)
 
 
 def _interval(value: pa.MonthDayNano) -> str:
@@ -115,7 +163,32 @@ class Waiting:
             self._progress.stop()
 
 
+@contextlib.contextmanager
+def showing_warnings() -> Iterator[None]:
+    """What Motif warns of is shown as one line each, once."""
+    seen: set[str] = set()
+
+    def show(message: Warning | str, category: type[Warning], *_: object) -> None:
+        text = str(message)
+        if issubclass(category, RuntimeWarning) and text not in seen:
+            seen.add(text)
+            console(stderr=True).print(Text.assemble(("warning: ", "bold yellow"), text), soft_wrap=True)
+
+    with warnings.catch_warnings():
+        warnings.filterwarnings("always", category=RuntimeWarning, module=r"motif(\.|$)")
+        warnings.showwarning = show  # type: ignore[assignment]
+        yield
+
+
 def summary(rows_in: int, rows_out: int, seconds: float) -> str:
     """The closing line."""
     speed = f", {rows_in / seconds:,.0f} rows/s" if rows_in and seconds > 0 else ""
     return f"{rows_in:,} rows in, {rows_out:,} rows out, {seconds:.2f} s{speed}"
+
+
+def events_summary(candidates: int, matches: int, seconds: float) -> str:
+    """The closing line of an event query: events that no variable can take stay where they are."""
+    speed = f", {candidates / seconds:,.0f} events/s" if candidates and seconds > 0 else ""
+    plural = "" if matches == 1 else "es"
+    events = f"{candidates:,} candidate event{'' if candidates == 1 else 's'}"
+    return f"{events}, {matches:,} match{plural}, {seconds:.2f} s{speed}"

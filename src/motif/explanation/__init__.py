@@ -5,15 +5,17 @@ Not called `explain`: a module of that name would replace the function `motif.ex
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from motif.explanation import drawing, graph, page, text
 from motif.explanation.facts import ClauseFacts, Step, text_facts
-from motif.lang.statement import Statement, parse_statement
+from motif.ir.event import EventQuery
+from motif.lang.statement import Statement, parse_clause, parse_statement
+from motif.options import EventOptions
 
-__all__ = ["ClauseFacts", "Explanation", "explain_statement"]
+__all__ = ["ClauseFacts", "Explanation", "explain_events", "explain_statement"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +46,13 @@ class Explanation:
 
     @property
     def mermaid(self) -> str:
-        """The automata as a Mermaid flowchart."""
-        return graph.mermaid(clause.graph for clause in self.clauses)
+        """The automata, or the patterns of event queries, as a Mermaid flowchart."""
+        kind = self.clauses[0].kind if self.clauses else ""
+        return graph.mermaid((clause.graph for clause in self.clauses), kind)
 
     @property
     def svg(self) -> str:
-        """The automata as a picture."""
+        """The automata, or the patterns of event queries, as a picture."""
         return drawing.svg(clause.graph for clause in self.clauses)
 
 
@@ -57,6 +60,8 @@ def explain_statement(query: str, tables: Mapping[str, Any], spark: Any) -> Expl
     """Plan the statement without reading a row; without tables and Spark, say what the text alone tells."""
     from motif.explanation import hosts
 
+    if spark is None and not tables and query.lstrip().upper().startswith("MATCH_RECOGNIZE"):
+        return Explanation((text_facts(1, parse_clause(query, "duckdb"), "duckdb"),), None, None)
     statement = parse_statement(query, "duckdb" if spark is None else "spark")
     if spark is not None:
         return Explanation(tuple(hosts.spark_facts(statement, spark)), "Spark", _outer(statement, "Spark"))
@@ -64,6 +69,17 @@ def explain_statement(query: str, tables: Mapping[str, Any], spark: Any) -> Expl
         return Explanation(tuple(hosts.duckdb_facts(statement, tables)), "DuckDB", _outer(statement, "DuckDB"))
     clauses = (text_facts(clause.index + 1, clause.query, "duckdb") for clause in statement.clauses)
     return Explanation(tuple(clauses), None, None)
+
+
+def explain_events(queries: Sequence[EventQuery], data: Any, options: EventOptions, *, on_spark: bool) -> Explanation:
+    """Plan event queries; without data say what their text tells."""
+    from motif.explanation import event_hosts
+
+    if data is None:
+        return Explanation(tuple(event_hosts.text_facts(queries, options)), None, None)
+    if on_spark:
+        return Explanation(tuple(event_hosts.spark_facts(queries, data, options)), "Spark", None)
+    return Explanation(tuple(event_hosts.duckdb_facts(queries, data, options)), "DuckDB", None)
 
 
 def _outer(statement: Statement, host: str) -> Step:

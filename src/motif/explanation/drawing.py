@@ -47,7 +47,7 @@ def svg(graphs: Iterable[Graph]) -> str:
         groups.append(f'<g transform="translate(0 {y:g})">{picture.body()}</g>')
         y += picture.height
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="motif-graph" role="img" aria-label="automaton of the pattern" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="motif-graph" role="img" aria-label="the pattern" '
         f'viewBox="0 0 {width:g} {y:g}" width="{width:g}" height="{y:g}"><style>{_STYLE}</style>{"".join(groups)}</svg>'
     )
 
@@ -169,6 +169,8 @@ class _Picture:
         (x1, y1), (x2, y2) = self._at(source), self._at(target)
         turn = y1 + side * (_BOX / 2 + level * _ARC - 4)
         aside = 5.0 if edge.is_back else -5.0
+        if source is target:
+            aside = _width(source) / 4
         shift1 = aside if source.shape is not Shape.SPLIT else 0.0
         shift2 = -aside if target.shape is not Shape.SPLIT else 0.0
         start, end = y1 + side * _height(source) / 2, y2 + side * _height(target) / 2
@@ -197,10 +199,12 @@ class _Picture:
 
 
 def _title(node: Node) -> str:
+    if not node.states:
+        return "more states" if node.shape is Shape.MORE else node.label or str(node.shape)
     states = ", ".join(str(state) for state in node.states[:12])
     word = "state" if len(node.states) == 1 else "states"
     what = f"{node.label} " if node.shape is Shape.VARIABLE else f"{node.shape} "
-    return f"{what}({word} {states})" if node.states else "more states"
+    return f"{what}({word} {states})"
 
 
 def _label(node: Node) -> str:
@@ -215,6 +219,8 @@ def _width(node: Node) -> float:
             return 9.0
         case Shape.MATCH:
             return 24.0
+        case Shape.FORK:
+            return 8.0 * len(_label(node)) + 12
         case _:
             return 28.0
 
@@ -252,8 +258,8 @@ def _match(_node: Node, x: float, y: float) -> str:
 
 def _small_box(node: Node, x: float, y: float) -> str:
     return (
-        f'<rect class="ring" x="{x - 14:g}" y="{y - 12:g}" width="28" height="24" rx="4"/>'
-        f'<text x="{x:g}" y="{y:g}">{escape(node.label)}</text>'
+        f'<rect class="ring" x="{x - _width(node) / 2:g}" y="{y - 12:g}" width="{_width(node):g}" height="24" rx="4"/>'
+        f'<text x="{x:g}" y="{y:g}">{escape(_label(node))}</text>'
     )
 
 
@@ -262,6 +268,7 @@ _SHAPES: dict[Shape, Callable[[Node, float, float], str]] = {
     Shape.SPLIT: _split,
     Shape.MATCH: _match,
     Shape.EDGE: _small_box,
+    Shape.FORK: _small_box,
     Shape.MORE: _small_box,
 }
 

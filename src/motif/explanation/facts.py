@@ -1,4 +1,7 @@
-"""What there is to know about a planned clause, as text pieces; `text` and `page` arrange them."""
+"""What there is to know about a planned query, as text pieces; `text` and `page` arrange them.
+
+Here are the pieces and those of MATCH_RECOGNIZE; `events` has those of event queries.
+"""
 
 from __future__ import annotations
 
@@ -28,10 +31,12 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """A variable and how its condition is decided; no parts: it takes any row."""
+    """A variable and how its condition is decided; no parts: it takes anything."""
 
     name: str
     parts: tuple[Part, ...]
+    otherwise: str = "any row"
+    """What it takes where it has no condition."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +49,16 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
+class WayFacts:
+    """One way through an event pattern: the steps by which its events are found."""
+
+    title: str
+    steps: tuple[Step, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class ClauseFacts:
-    """One MATCH_RECOGNIZE clause."""
+    """One MATCH_RECOGNIZE clause, or one event query."""
 
     number: int
     pattern: str
@@ -55,8 +68,16 @@ class ClauseFacts:
     variables: tuple[Variable, ...]
     cost: str
     states: tuple[str, ...]
+    """Lines about the automaton; none for an event query."""
     graph: Graph
     steps: tuple[Step, ...] = ()
+    kind: str = "MATCH_RECOGNIZE"
+    ways: tuple[WayFacts, ...] = ()
+
+    @property
+    def written(self) -> str:
+        """The pattern as it stands in the text."""
+        return self.pattern if self.ways else f"PATTERN ({self.pattern})"
 
 
 def text_facts(number: int, query: RowQuery, dialect: Dialect) -> ClauseFacts:

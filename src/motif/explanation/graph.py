@@ -24,6 +24,7 @@ class Shape(StrEnum):
     SPLIT = "split"
     MATCH = "match"
     EDGE = "edge of the partition"
+    FORK = "parts of an operator"
     MORE = "more"
 
 
@@ -120,6 +121,16 @@ def _node(machine: Automaton, variables: tuple[str, ...], group: tuple[int, ...]
     return Node(shape, label, group)
 
 
+def layout(nodes: list[Node], successors: list[list[int]]) -> Graph:
+    """A graph of nodes that are not states of an automaton; node 0 is the entry."""
+    shown, left_out = nodes[:MOST_STATES], len(nodes[MOST_STATES:])
+    ways = [list(dict.fromkeys(min(target, MOST_STATES) for target in row)) for row in successors[: len(shown)]]
+    if left_out:
+        shown.append(Node(Shape.MORE, "...", ()))
+        ways.append([])
+    return _Layout(shown, ways).graph(len(nodes), left_out)
+
+
 def _merge(machine: Automaton) -> list[tuple[int, ...]]:
     """States that do the same and go on alike: begin with what they do, part them by where they lead."""
     shown = _shown(machine)
@@ -156,11 +167,15 @@ class _Layout:
         place = {node: number for number, node in enumerate(self.order)}
         nodes = [self._placed(node, columns[node], lanes[node]) for node in self.order]
         edges = [
-            Edge(place[node], place[target], rank == 0, (node, target) in self.back)
+            Edge(place[node], place[target], rank == 0 or self._is_plain(node, target), (node, target) in self.back)
             for node in self.order
             for rank, target in enumerate(self.successors[node])
         ]
         return Graph(tuple(nodes), tuple(edges), states, left_out)
+
+    def _is_plain(self, node: int, target: int) -> bool:
+        """A part of ALL, ANY or OR, or the loop of a repeated event: nothing is preferred to it."""
+        return node == target or self.nodes[node].shape is Shape.FORK
 
     def _placed(self, node: int, column: int, lane: int) -> Node:
         n = self.nodes[node]
@@ -233,13 +248,13 @@ class _Layout:
         return lanes
 
 
-def mermaid(graphs: Iterable[Graph]) -> str:
-    """The automata as one Mermaid flowchart."""
+def mermaid(graphs: Iterable[Graph], kind: str = "MATCH_RECOGNIZE") -> str:
+    """The automata, or the patterns of event queries, as one Mermaid flowchart."""
     lines = ["flowchart LR"]
     drawn = list(graphs)
     for number, graph in enumerate(drawn, 1):
         if len(drawn) > 1:
-            lines.append(f'  subgraph clause{number} ["MATCH_RECOGNIZE {number}"]')
+            lines.append(f'  subgraph clause{number} ["{kind} {number}"]')
         lines += [f"  {line}" for line in _mermaid_lines(graph, f"q{number}_")]
         if len(drawn) > 1:
             lines.append("  end")

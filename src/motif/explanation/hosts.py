@@ -18,12 +18,12 @@ def duckdb_facts(statement: Statement, tables: Mapping[str, Any]) -> list[Clause
     """Every clause, planned against tables in process; no row is read."""
     from motif.hosts import duckdb
 
-    _raise_first(duckdb.statement_errors(statement, tables))
+    raise_first(duckdb.statement_errors(statement, tables))
     database = duckdb.Database(tables)
     clauses = []
     for clause in statement.clauses:
         program, source = duckdb.plan_clause(database, statement, clause)
-        columns = _crossing([duckdb.row_sql(expr) for expr in program.columns], program.types)
+        columns = crossing_notes([duckdb.row_sql(expr) for expr in program.columns], program.types)
         steps = [
             Step("DuckDB reads, and sorts what does not fit into memory", duckdb.input_sql(program, source), columns),
             Step("Motif matches", "", (_in_memory(duckdb.MEMORY_BYTES), _what_comes_out(program))),
@@ -43,7 +43,7 @@ def spark_facts(statement: Statement, session: Any) -> list[ClauseFacts]:
     """Every clause, planned against the tables of a Spark session; no job is run."""
     from motif.hosts.spark import batch
 
-    _raise_first(batch.statement_errors(statement, session))
+    raise_first(batch.statement_errors(statement, session))
     frames: dict[str, Any] = {}
     clauses = []
     for clause in statement.clauses:
@@ -68,14 +68,14 @@ def _spark_steps(program: Program, source: Any) -> list[Step]:
     )
     final = ", ".join(f"{batch.row_sql(expr)} AS {batch.quoted(name)}" for name, expr in program.outputs.columns)
     return [
-        Step("Spark selects", select, _crossing(items, source.types_of(exprs))),
+        Step("Spark selects", select, crossing_notes(items, source.types_of(exprs))),
         Step("Spark exchanges", "", (exchange,)),
         Step("Motif matches, inside mapInArrow", "", (sort, _what_comes_out(program))),
         Step("Spark selects the result", final),
     ]
 
 
-def _crossing(items: Sequence[str], types: Sequence[Type]) -> tuple[str, ...]:
+def crossing_notes(items: Sequence[str], types: Sequence[Type]) -> tuple[str, ...]:
     """What crosses from the host to Motif."""
     lines = [f"  c{number}: {item}, {kind}" for number, (item, kind) in enumerate(zip(items, types, strict=True))]
     return ("crosses as Arrow:", *lines) if lines else ("no column crosses, only rows",)
@@ -86,6 +86,7 @@ def _what_comes_out(program: Program) -> str:
     return f"{count} column{'' if count == 1 else 's'} of picked values and aggregates per output row"
 
 
-def _raise_first(errors: Sequence[Exception]) -> None:
+def raise_first(errors: Sequence[Exception]) -> None:
+    """What is wrong comes before how it would be done."""
     if errors:
         raise errors[0]

@@ -41,19 +41,31 @@ def page(content: str) -> str:
 
 
 def _clause(clause: ClauseFacts, host: str | None) -> str:
-    title = f"MATCH_RECOGNIZE {clause.number}" + (f" on {host}" if host else "")
+    title = f"{clause.kind} {clause.number}" + (f" on {host}" if host else "")
     sections = [
-        f"<h3>{escape(title)}</h3><code>PATTERN ({escape(clause.pattern)})</code>",
+        f"<h3>{escape(title)}</h3><code>{escape(clause.written)}</code>",
         f'<div class="wide">{svg([clause.graph])}</div>',
         _table((name, escape(text)) for name, text in clause.facts),
         f"<h4>Conditions</h4>{_conditions(clause.variables)}<p>{escape(clause.cost)}</p>",
     ]
+    sections += [_steps(way.title, way.steps) for way in clause.ways[:1]]
+    sections += [_folded(way.title, way.steps) for way in clause.ways[1:]]
     if clause.steps:
-        sections.append(f"<h4>Work</h4><ol>{''.join(_step(step) for step in clause.steps)}</ol>")
-    states = escape("\n".join(clause.states))
-    sections.append(f"<details><summary>{clause.graph.states:,} states</summary><pre>{states}</pre></details>")
+        sections.append(_steps("Work", clause.steps))
+    if clause.states:
+        states = escape("\n".join(clause.states))
+        sections.append(f"<details><summary>{clause.graph.states:,} states</summary><pre>{states}</pre></details>")
     sections.append(f"<details><summary>algebra</summary>{_code(clause.algebra)}</details>")
     return "".join(sections)
+
+
+def _steps(title: str, steps: Iterable[Step]) -> str:
+    return f"<h4>{escape(title)}</h4><ol>{''.join(_step(step) for step in steps)}</ol>"
+
+
+def _folded(title: str, steps: Iterable[Step]) -> str:
+    items = "".join(_step(step) for step in steps)
+    return f"<details><summary>{escape(title)}</summary><ol>{items}</ol></details>"
 
 
 def _table(rows: Iterable[tuple[str, str]]) -> str:
@@ -65,7 +77,7 @@ def _conditions(variables: tuple[Variable, ...]) -> str:
     for number, variable in enumerate(variables):
         name = f'<td><span class="var" style="border-color:{color_of(number)}">{escape(variable.name)}</span></td>'
         parts = [(part.decided_by, " AND ".join(part.conjuncts)) for part in variable.parts]
-        for decided_by, text in parts or [("any row", "")]:
+        for decided_by, text in parts or [(variable.otherwise, "")]:
             rows.append(f"<tr>{name}<th>{escape(decided_by)}</th><td><code>{escape(text)}</code></td></tr>")
             name = "<td></td>"
     return f"<table>{''.join(rows)}</table>"

@@ -10,15 +10,17 @@ _WIDTH = 110
 
 
 def clause_text(clause: ClauseFacts, total: int, host: str | None) -> str:
-    """All of one clause."""
+    """All of one clause or event query."""
     which = f" {clause.number} of {total}" if total > 1 else ""
-    title = f"MATCH_RECOGNIZE{which}" + (f" on {host}" if host else "")
+    title = f"{clause.kind}{which}" + (f" on {host}" if host else "")
     sections = [
         f"{title}\n{'=' * len(title)}",
         _facts((("pattern", clause.pattern), *clause.facts)),
         _section("Conditions", [*_variables(clause.variables), "", *_wrapped(clause.cost)]),
-        _section(f"Automaton: {clause.graph.states:,} states", list(clause.states)),
     ]
+    if clause.states:
+        sections.append(_section(f"Automaton: {clause.graph.states:,} states", list(clause.states)))
+    sections += [_section(way.title, steps_text(way.steps)) for way in clause.ways]
     if clause.steps:
         sections.append(_section("Work", steps_text(clause.steps)))
     sections.append(_section("Algebra", clause.algebra.splitlines()))
@@ -49,12 +51,12 @@ def _variables(variables: tuple[Variable, ...]) -> list[str]:
     for variable in variables:
         name = variable.name
         if not variable.parts:
-            lines.append(f"{name:<{width}}any row")
+            lines.append(f"{name:<{width}}{variable.otherwise}")
         for part in variable.parts:
             decided = f"{part.decided_by + ':':<{by + 2}}" if part.decided_by else ""
             lines.append(f"{name:<{width}}{decided}{' AND '.join(part.conjuncts)}")
             if part.sql is not None:
-                lines.append(f"{'':<{width + len(decided)}}computed by the host as {part.sql}")
+                lines += _wrapped(f"computed by the host as {part.sql}", " " * (width + len(decided)))
             name = ""
     return lines
 
@@ -65,5 +67,6 @@ def steps_text(steps: tuple[Step, ...]) -> list[str]:
     for number, step in enumerate(steps, 1):
         lines.append(f"{number}. {step.title}")
         lines += [f"     {line}" for line in _wrapped(step.code)] if step.code else []
-        lines += [f"   {note}" for note in step.notes]
+        for note in step.notes:
+            lines += _wrapped(note, "   ") if not note.startswith(" ") else [f"   {note}"]
     return lines

@@ -171,8 +171,14 @@ def run_program(
     """Matches of one planned query."""
     with user_errors(program.query.source):
         plan = layout(program, source.types_of(crossing(program)))
-        events = with_time(program, source.database.table(input_sql(program, source), progress).combine_chunks())
-    found = match_events(program, events, plan, functions=Functions(functions), compiled=compiled)
+        # Not held here, so that the engine can let go of the events once they are sorted.
+        found = match_events(
+            program,
+            with_time(program, source.database.table(input_sql(program, source), progress).combine_chunks()),
+            plan,
+            functions=Functions(functions),
+            compiled=compiled,
+        )
     return final_columns(program, source, found)
 
 

@@ -296,6 +296,7 @@ def join(
                     at = stop  # the list itself may begin the match
                     continue
                 at += go
+                steps -= 1
                 if consuming and alive[pos] == 0:
                     continue
                 if intervals:

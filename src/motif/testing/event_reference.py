@@ -112,8 +112,14 @@ def in_total_order(
     shown = _columns_of([item.expr for item in items])
     first = [name for name in schema if name.casefold() in deciding]
     then = [name for name in schema if name not in first and (query.items is None or name.casefold() in shown)]
-    keys = [time_column, *order_by, *first, *then]
-    return sorted(events, key=lambda event: [_null_last(event[name]) for name in keys])
+    keys = [*order_by, *first, *then]
+
+    def rank(event: Mapping[str, object]) -> list[object]:
+        # A composite comes behind the plain events of its time.
+        composite = start_column is not None and event[start_column] is not None
+        return [_null_last(event[time_column]), composite, *(_null_last(event[name]) for name in keys)]
+
+    return sorted(events, key=rank)
 
 
 def _columns_of(expressions: Sequence[Expr]) -> set[str]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from motif.engine.arrays import Array
-from motif.engine.events.joins import WayJoin
+from motif.engine.events.joins import Mode, WayJoin
 from motif.engine.events.matches import EventMatches, joined
 from motif.engine.events.picks import choosing
 from motif.engine.events.rows import EventRows
@@ -17,7 +18,7 @@ from motif.kernels import consume, join
 from motif.kernels.build import consume_loop, reach_loop
 from motif.plan.events.ways import Role
 
-PAUSE_POINTS = 100_000
+PAUSE_POINTS, PAUSE_POINTS_PLAIN = 100_000, 200
 """After so many decision points the loop comes back, so that Ctrl-C is heard."""
 ROOM = 256
 FIRED_ROOM = 1 << 16
@@ -39,13 +40,14 @@ class Trials:
 class Consumer:
     """Fires matches of one run of events."""
 
-    def __init__(self, rows: EventRows, *, compiled: bool) -> None:
+    def __init__(self, rows: EventRows, mode: Mode) -> None:
         self.rows = rows
         self.query = rows.program.query
-        self.compiled = compiled
+        self.mode = mode
+        self.compiled = mode.compiled
         ways = rows.program.ways
         self.joins = [
-            WayJoin(rows, number, compiled=compiled, driver=driver, choose=False)
+            WayJoin(rows, number, mode, driver=driver, choose=False)
             for number in range(len(ways))
             for driver in self._drivers(number)
         ]
@@ -111,15 +113,17 @@ class Consumer:
         """Matches in the order in which they fire, partition after partition."""
         loop = consume_loop(tuple(j.markers for j in self.joins), self._calls(), compiled=self.compiled)
         fixed = self._arguments()
-        state = self._ints([0, 0, 0])
+        state, began = self._ints([0, 0, 0]), time.monotonic()
         room, most, reached = ROOM, 64, -1
         parts = [self.rows.matches(np.zeros((0, self._width), np.int64), np.zeros(0, np.int64), 0)]
         status = consume.GROW
         while status in (consume.GROW, consume.PAUSED):
             spaces = self._spaces(room, most)
             fired, fired_items = self._zeros(max(FIRED_ROOM, room) * self._width), self._zeros(max(FIRED_ROOM, room))
-            settings = self._ints([self._width, len(fixed[1]), PAUSE_POINTS, most])
+            pause = PAUSE_POINTS if self.compiled else PAUSE_POINTS_PLAIN
+            settings = self._ints([self._width, len(fixed[1]), pause, most])
             status = loop(settings, *fixed, *spaces, state, fired, fired_items, *self._tuples())
+            self.mode.check(began)
             parts.append(self._harvest(state, fired, fired_items))
             if status == consume.GROW and int(state[consume.POINT]) == reached:
                 room, most = room * 4, most * 2
@@ -176,7 +180,7 @@ class Consumer:
             new[1:] = np.logical_or.reduce([key[1:] != key[:-1] for key in keys])
         first = np.flatnonzero(new)
         place, width = self.rows.result_columns
-        base = [one.settings(0, None, True, 0, None) for one in self.joins]
+        base = [self._settings(one) for one in self.joins]
         deepest = max(one.depth for one in self.joins)
         alive = np.ones(self.rows.count, np.uint8)
         return [
@@ -184,7 +188,7 @@ class Consumer:
             *(self._ints(part[first]) for part in (trials.segment, trials.until, trials.clock, trials.decisive)),
             self._ints(trials.join),
             self._ints(trials.event),
-            self._ints([_endless(i, value) for one in base for i, value in enumerate(one)]),
+            self._ints([value for one in base for value in one]),
             self._ints([one.depth for one in self.joins]),
             self._ints([level for one in self.joins for level in _level_at(one, place, width)]),
             self._ints(self._kinds(place, width)),
@@ -197,6 +201,23 @@ class Consumer:
             self._zeros(13),
             self._zeros(5),
         ]
+
+    def _settings(self, one: WayJoin) -> list[int]:
+        settings = [int(value) for value in one.settings(0, None, True, 0, None)]
+        settings[join.STEPS] = 1 << 60  # at one decision point a join is not interrupted
+        if self._only_the_first_fires():
+            settings[join.CHOSEN] = 0
+        return settings
+
+    def _only_the_first_fires(self) -> bool:
+        """Every match of a decision point has its event, which the first to fire consumes.
+
+        In a plain sequence the join meets matches in canonical order if it binds the last event first.
+        """
+        if len(self.joins) > 1 or choosing(self.query.picks):
+            return False
+        way, driver = self.joins[0].way, self.drivers[0]
+        return driver is not None and way.is_chain() and way.elements[driver].var in self.query.consuming
 
     def _kinds(self, place: dict[str, int], width: int) -> list[int]:
         kinds = [0] * width
@@ -213,11 +234,6 @@ class Consumer:
         for pick in choosing(self.query.picks):
             late[place[pick.var]] = int(pick.mode is PickMode.LAST)
         return late
-
-
-def _endless(index: int, value: int) -> int:
-    """At one decision point a join is not interrupted."""
-    return 1 << 60 if index == join.STEPS else int(value)
 
 
 def _level_at(one: WayJoin, place: dict[str, int], width: int) -> list[int]:

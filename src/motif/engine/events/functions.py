@@ -18,14 +18,12 @@ from motif.engine.vector import Vectors
 from motif.errors import QueryDataError
 from motif.ir.types import Kind, Type
 from motif.plan.events.conditions import Condition
-from motif.plan.events.functions import Argument, FunctionCall, FunctionCondition
+from motif.plan.events.functions import VECTORIZED, Argument, FunctionCall, FunctionCondition
 from motif.plan.events.program import EventProgram
 from motif.plan.scalar import Base, Const, Place, Read
 from motif.plan.typer import Typer
 
 BATCH = 1 << 16
-VECTORIZED = "__motif_vectorized__"
-"""Attribute of functions that take whole columns: "numpy" or "arrow"."""
 
 
 @dataclass(frozen=True, slots=True)

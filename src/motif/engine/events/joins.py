@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from copy import copy
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,22 +22,43 @@ from motif.plan.events.tests import generate_tests
 from motif.plan.events.ways import Element, Role, Way
 from motif.plan.scalar import Lane, as_int, lane
 
-PAUSE_STEPS = 20_000_000
+PAUSE_STEPS = 50_000_000
+PAUSE_STEPS_PLAIN = 50_000
 """After so many steps the loop comes back, so that Ctrl-C is heard."""
+PLAIN_SECONDS = 0.5
+"""After so long a plain loop is given up where it may be compiled."""
 ROOM = 1 << 16
 MOST_ROOM = 1 << 22
+
+
+class TooSlow(Exception):
+    """Plain Python takes longer than compiling would; begin again, compiled."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mode:
+    """How loops are run: compiled, or as plain Python, which may be given up after a while."""
+
+    compiled: bool
+    hurried: bool = False
+
+    def check(self, began: float) -> None:
+        """Raise if a plain loop has had its time."""
+        if self.hurried and time.monotonic() - began > PLAIN_SECONDS:
+            raise TooSlow
 
 
 class WayJoin:
     """The join of one way over the events of a run."""
 
     def __init__(
-        self, rows: EventRows, number: int, *, compiled: bool, driver: int | None = None, choose: bool = True
+        self, rows: EventRows, number: int, mode: Mode, *, driver: int | None = None, choose: bool = True
     ) -> None:
         """`driver`: the element bound first; `choose`: let the join itself make the first pick."""
         self.rows = rows
         self.number = number
-        self.compiled = compiled
+        self.mode = mode
+        self.compiled = compiled = mode.compiled
         program = rows.program
         self.way: Way = program.ways[number]
         steps = choose_steps(program.query, self.way, program.conditions, rows.estimates, driver)
@@ -66,11 +89,12 @@ class WayJoin:
         """
         settings = self.settings(since, until, False, len(self.rows.bounds) - 1, own)
         state = self._ints([-1, 0, -1, 0, 0])
-        room = ROOM
+        room, began = ROOM, time.monotonic()
         status = join.PAUSED
         while status == join.PAUSED:
             out, items = self._zeros(room * self.width), self._zeros(room if self._has_lists else 1)
             status = self._call(settings, state, out, items)
+            self.mode.check(began)
             found, written = int(state[join.FOUND]), int(state[join.WRITTEN])
             yield self._matches(_array(out, found * self.width), _array(items, written))
             state[join.FOUND] = state[join.WRITTEN] = 0
@@ -134,7 +158,7 @@ class WayJoin:
                 consuming,
                 self.rows.intervals,
                 self.steps.chosen,
-                PAUSE_STEPS,
+                PAUSE_STEPS if self.compiled else PAUSE_STEPS_PLAIN,
                 self.rows.program.limits.each_events,
                 segments,
                 -1 if own is None else self._first_level(),

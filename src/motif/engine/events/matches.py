@@ -105,6 +105,8 @@ class EventMatches:
 
 
 def _matrix_order(columns: Sequence[Array]) -> Array:
+    if all(bool((one < other).all()) and bool((one >= 0).all()) for one, other in pairwise(columns)):
+        return np.lexsort((*reversed(columns[1:-1]), columns[0], columns[-1]))  # as in a sequence
     bound = np.sort(np.stack([np.where(column < 0, NEVER, column) for column in columns], axis=1), axis=1)
     last = np.maximum.reduce(list(columns))
     keys = [last, *(bound[:, i] for i in range(bound.shape[1])), *columns]

@@ -16,15 +16,16 @@ import pyarrow as pa
 
 from motif.engine.arrays import Array, arrow
 from motif.engine.events.functions import Functions
-from motif.engine.events.joins import WayJoin
+from motif.engine.events.joins import Mode, WayJoin
 from motif.engine.events.matches import EventMatches, joined
 from motif.engine.events.measures import leaves
 from motif.engine.events.picks import apply_picks
 from motif.engine.events.rows import EventRows
-from motif.engine.events.run import find_matches, match_sorted, no_matches
+from motif.engine.events.run import find_matches, is_large, match_sorted, no_matches
 from motif.engine.matcher import COMPILE_FROM_ROWS
-from motif.engine.order import Arrangement, Layout
+from motif.engine.order import Arrangement, Layout, arrange
 from motif.plan.events.program import EventProgram
+from motif.plan.events.steps import Estimates
 from motif.plan.outputs import leaf_name
 
 T = TypeVar("T")
@@ -40,14 +41,15 @@ def match_events(
     program: EventProgram, events: pa.Table, plan: Layout, *, functions: Functions, compiled: bool | None
 ) -> pa.Table:
     """Leaves of all matches in events that are in no order."""
-    if compiled is None:
-        compiled = events.num_rows >= COMPILE_FROM_ROWS
-    arrangement = Arrangement(events, plan)
     if not program.keys:
-        return _unkeyed(program, arrangement.shard(0, 1), functions, compiled)
+        return _unkeyed(program, arrange(events, plan), functions, compiled)
     shards = _parts(events.num_rows)
+    if compiled is None and events.num_rows >= COMPILE_FROM_ROWS:
+        compiled = True
     # One order of steps for all: each would have to be compiled.
-    estimates = EventRows(program, events.select(range(plan.width)).slice(0, SAMPLE)).estimates
+    estimates = _estimates(program, events, plan)
+    arrangement = Arrangement(events, plan)
+    del events  # the caller keeps none either: they are held once
 
     def work(number: int) -> pa.Table:
         part = arrangement.shard(number, shards)
@@ -55,6 +57,12 @@ def match_events(
 
     parts = [work(0)] if shards == 1 else _on_threads(work, shards)
     return in_time_order(pa.concat_tables(parts))
+
+
+def _estimates(program: EventProgram, events: pa.Table, plan: Layout) -> Estimates:
+    """Of a sample, as if it were all."""
+    sample = Arrangement(events.slice(0, SAMPLE), plan).shard(0, 1)
+    return EventRows(program, sample).estimates
 
 
 def cores() -> int:
@@ -76,7 +84,12 @@ def in_time_order(table: pa.Table) -> pa.Table:
     if table.num_rows < 2:
         return table
     start, end = (_integers(table.column(leaf_name(number))) for number in (1, 2))
-    order = np.lexsort((start, end))
+    length, since = end - start, end - end.min()
+    width = int(length.max()) + 1
+    if int(since.max()) < (1 << 62) // width:
+        order = np.argsort(since * width - length, kind="stable")  # one sort instead of two
+    else:
+        order = np.lexsort((start, end))
     return table if bool((order[1:] > order[:-1]).all()) else table.take(arrow(order))
 
 
@@ -86,14 +99,14 @@ def _integers(column: pa.ChunkedArray) -> Array:
     return values
 
 
-def _unkeyed(program: EventProgram, table: pa.Table, functions: Functions, compiled: bool) -> pa.Table:
+def _unkeyed(program: EventProgram, table: pa.Table, functions: Functions, compiled: bool | None) -> pa.Table:
     rows = EventRows(program, table)
     parts = 1 if why_in_sequence(program) else _parts(rows.count)
     if parts == 1:
         matches = find_matches(rows, functions, compiled=compiled)
     else:
-        matches = find_in_slices(rows, functions, parts, compiled=compiled)
-    return leaves(rows, matches, compiled=compiled)
+        matches = find_in_slices(rows, functions, parts, compiled=compiled is not False)
+    return leaves(rows, matches, compiled=is_large(rows) if compiled is None else compiled)
 
 
 def why_in_sequence(program: EventProgram) -> str | None:
@@ -113,7 +126,7 @@ def find_in_slices(rows: EventRows, functions: Functions, parts: int, *, compile
     if not rows.count or not program.ways:
         return no_matches(rows)
     rows.masks.update(functions.masks(rows))
-    joins = [WayJoin(rows, number, compiled=compiled, choose=False) for number in range(len(program.ways))]
+    joins = [WayJoin(rows, number, Mode(compiled), choose=False) for number in range(len(program.ways))]
     cuts = np.linspace(0, rows.count, parts + 1).astype(np.int64)
 
     def work(number: int) -> EventMatches:

@@ -6,7 +6,7 @@ import pyarrow as pa
 
 from motif.engine.events.consume import Consumer
 from motif.engine.events.functions import Functions
-from motif.engine.events.joins import WayJoin
+from motif.engine.events.joins import Mode, TooSlow, WayJoin
 from motif.engine.events.matches import EventMatches, joined, nothing
 from motif.engine.events.measures import leaves
 from motif.engine.events.picks import apply_picks
@@ -28,23 +28,40 @@ def match_sorted(
     estimates: Estimates | None = None,
 ) -> pa.Table:
     """Leaves of all matches over events that are partitioned and in order."""
-    compiled = table.num_rows >= COMPILE_FROM_ROWS if compiled is None else compiled
     rows = EventRows(program, table, estimates)
-    return leaves(rows, find_matches(rows, functions, compiled=compiled), compiled=compiled)
+    matches = find_matches(rows, functions, compiled=compiled)
+    return leaves(rows, matches, compiled=is_large(rows) if compiled is None else compiled)
 
 
-def find_matches(rows: EventRows, functions: Functions = NO_FUNCTIONS, *, compiled: bool) -> EventMatches:
-    """All matches: partition after partition, each in canonical order (with CONSUMING, the order of firing)."""
-    program = rows.program
-    if not rows.count or not program.ways:
+def is_large(rows: EventRows) -> bool:
+    """Whether compiling pays however little there is to join."""
+    return bool(rows.count >= COMPILE_FROM_ROWS)
+
+
+def find_matches(rows: EventRows, functions: Functions = NO_FUNCTIONS, *, compiled: bool | None) -> EventMatches:
+    """All matches: partition after partition, each in canonical order (with CONSUMING, the order of firing).
+
+    Where it is left open, a few events are joined as plain Python, unless that takes long.
+    """
+    if not rows.count or not rows.program.ways:
         return no_matches(rows)
     rows.masks.update(functions.masks(rows))
+    if compiled is not None or is_large(rows):
+        return _find(rows, functions, Mode(True if compiled is None else compiled))
+    try:
+        return _find(rows, functions, Mode(False, hurried=True))
+    except TooSlow:
+        return _find(rows, functions, Mode(True))
+
+
+def _find(rows: EventRows, functions: Functions, mode: Mode) -> EventMatches:
+    program = rows.program
     tested_later = functions.on_several(program)
     if program.query.consuming and not tested_later:
-        return Consumer(rows, compiled=compiled).fired()
+        return Consumer(rows, mode).fired()
     parts = []
     for number in range(len(program.ways)):
-        join = WayJoin(rows, number, compiled=compiled, choose=not tested_later)
+        join = WayJoin(rows, number, mode, choose=not tested_later)
         parts += [functions.filtered(rows, chunk) for chunk in join.chunks()]
     matches = joined(parts)
     if program.query.consuming:

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from motif.plan.events.conditions import EventLifter
 
 
+VECTORIZED = "__motif_vectorized__"
+"""Attribute of functions that take whole columns: "numpy" or "arrow"."""
+
+
 @dataclass(frozen=True, slots=True)
 class Argument:
     """A host column of the event of a variable."""

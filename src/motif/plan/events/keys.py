@@ -60,7 +60,8 @@ def _found(
     certain = certain_variables(ways)
     for group in _groups(query, lifter, certain):
         if len(variables) > 1 and {var for var, _ in group} == set(variables):
-            by_variable = tuple({var: (var, expr) for var, expr in group}.values())
+            sides = {var: (var, expr) for var, expr in sorted(group, key=repr)}
+            by_variable = tuple(sides[var] for var in variables)
             expr = _common(query, stream, by_variable)
             if expr is not None:
                 required = len({var for var, _ in group} & certain) > 1

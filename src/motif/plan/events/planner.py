@@ -44,7 +44,7 @@ def plan_events(query: EventQuery, source: Source, stream: Stream, functions: Co
     masks = _masks(query, stream, schema, conditions)
     mask_columns = tuple((var, None if mask is None else columns.index(mask)) for var, mask in masks)
     ties = _ties(query, stream, source.schema)
-    identity = _identity(stream, schema, columns)
+    identity = _identity(query, stream, schema, columns)
     types = _types(query, columns.exprs, source)
     _check_types(query, conditions, columns, types, source)
     typer = Typer(types, source.dialect, query.source, "WHERE")
@@ -60,7 +60,7 @@ def plan_events(query: EventQuery, source: Source, stream: Stream, functions: Co
         filter=_filter(query, stream, masks, parts),
         keys=keys,
         key_parts=parts,
-        order=(SortKey(Column(stream.time)), *(SortKey(Column(name)) for name in stream.order_by)),
+        order=_order(stream),
         ties=ties,
         time=time,
         start=start,
@@ -204,6 +204,12 @@ def _filter(
     return None if wanted is None else Call("or", (wanted, Call("is null", (Column(stream.time),))))
 
 
+def _order(stream: Stream) -> tuple[SortKey, ...]:
+    """By time, then as asked for; a composite event comes after the plain ones of its time, one of which ended it."""
+    composite = () if stream.start is None else (SortKey(Call("is not null", (Column(stream.start),))),)
+    return (SortKey(Column(stream.time)), *composite, *(SortKey(Column(name)) for name in stream.order_by))
+
+
 def _ties(query: EventQuery, stream: Stream, schema: Schema) -> tuple[Expr, ...]:
     """Columns the conditions read, then those only the outputs read, each in the schema's order."""
     decided = {n.name for c in query.conditions for n in walk(c) if isinstance(n, Column)}
@@ -225,9 +231,11 @@ def _ties(query: EventQuery, stream: Stream, schema: Schema) -> tuple[Expr, ...]
     return tuple(ties)
 
 
-def _identity(stream: Stream, schema: Schema, columns: HostColumns) -> tuple[int, ...]:
+def _identity(query: EventQuery, stream: Stream, schema: Schema, columns: HostColumns) -> tuple[int, ...]:
     """Columns of which `match_id` is made: those that the query reads and that are here anyway."""
     names = {n.name for expr in columns.exprs for n in walk(expr) if isinstance(n, Column)}
+    if all(event.type is not None for event in query.events()):
+        names.discard(stream.type or "")  # the variable says it
     wanted = [name for name in schema if name in names and schema[name].kind is not Kind.OTHER]
     return tuple(columns.index(Column(name)) for name in dict.fromkeys((stream.time, *stream.order_by, *wanted)))
 

@@ -7,15 +7,26 @@ soon as what it lies between is bound; lists after all single events, open ones 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import permutations
+from typing import Protocol
 
 from motif.ir.event import EventQuery, PickMode
 from motif.plan.events.conditions import Condition
 from motif.plan.events.ways import Role, Way
 from motif.plan.scalar import Base, Op, Read
 
-_INDEXED = 0.01
-"""Share of candidates expected to be equal in an attribute."""
+_PASSES = 0.4
+"""Share of candidates that are expected to pass a condition on several events."""
+_MOST_PERMUTED = 6
+"""Events up to which every order is looked at."""
+
+
+class Conditions(Protocol):
+    """Anything with conditions."""
+
+    @property
+    def conditions(self) -> tuple[Condition, ...]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +37,12 @@ class Estimates:
     partitions: int = 1
     window: float = 1.0
     """Share of a partition's time that WITHIN spans."""
+    distinct: Mapping[int, float] = field(default_factory=dict)
+    """How many values a host column has."""
+
+    def share(self, column: int) -> float:
+        """Of the events, those that are expected to have a given value in a column."""
+        return 1.0 / max(self.distinct.get(column, 100.0), 1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +93,7 @@ def choose_steps(
     """Levels of a way; `driver` is the element that must come first."""
     equal = _equalities(way, conditions)
     picked = None if driver is not None else _picked(query, way)
-    singles = _order_singles(way, equal, estimates, driver, picked)
+    singles = _order_singles(way, conditions, equal, estimates, driver, picked)
     order = _with_the_rest(query, way, conditions, singles)
     lookups = tuple(_lookup(way, equal, order, level) for level in range(len(order)))
     zones = tuple(_zone(way, conditions, order, level) for level in range(len(order)))
@@ -113,6 +130,18 @@ def _equalities(way: Way, conditions: tuple[Condition, ...]) -> list[tuple[Looku
     return found
 
 
+def compared(program: Conditions) -> set[int]:
+    """Host columns by which candidates may be looked up."""
+    found: set[int] = set()
+    for condition in program.conditions:
+        match condition.scalar:
+            case Op(name="=", args=(Read() as left, Read() as right)) if _is_plain(left, right):
+                found |= {left.column, right.column}
+            case _:
+                pass
+    return found
+
+
 def _is_plain(left: Read, right: Read) -> bool:
     """Both read the event itself, and hold values of one type."""
     places = (left.place, right.place)
@@ -121,27 +150,66 @@ def _is_plain(left: Read, right: Read) -> bool:
 
 
 def _order_singles(
-    way: Way, equal: list[tuple[Lookup, int]], estimates: Estimates, driver: int | None, picked: int | None
+    way: Way,
+    conditions: tuple[Condition, ...],
+    equal: list[tuple[Lookup, int]],
+    estimates: Estimates,
+    driver: int | None,
+    picked: int | None,
 ) -> list[int]:
-    left = [single for single in way.singles() if single not in (driver, picked)]
-    order = [] if driver is None else [driver]
+    """The order with the fewest candidates to try; a decisive event comes first, then a chain in its own order."""
+    singles = [single for single in way.singles() if single not in (driver, picked)]
+    first = [] if driver is None else [driver]
+    last = [] if picked is None else [picked]
+    if driver is not None and way.is_chain():
+        return [*first, *singles]
+    if len(singles) > _MOST_PERMUTED:
+        return [*first, *_greedy(way, equal, estimates, first, singles), *last]
+    # Of equal ones the order that begins at the end: what came before is known then.
+    orders = [[*first, *order, *last] for order in permutations(reversed(singles))]
+    tested = [{n for n in map(way.number, c.names) if n is not None} for c in conditions if len(c.names) > 1]
+    return min(orders, key=lambda order: _total(way, equal, estimates, tested, order))
+
+
+def _greedy(
+    way: Way, equal: list[tuple[Lookup, int]], estimates: Estimates, first: list[int], singles: list[int]
+) -> list[int]:
+    order, left = list(first), list(singles)
     while left:
-        best = min(left, key=lambda e: (_cost(way, equal, estimates, order, e), -e))
+        best = min(left, key=lambda e: (_candidates(way, equal, estimates, order, e), -e))
         order.append(best)
         left.remove(best)
-    return order if picked is None else [*order, picked]
+    return order[len(first) :]
 
 
-def _cost(way: Way, equal: list[tuple[Lookup, int]], estimates: Estimates, order: list[int], element: int) -> float:
+def _total(
+    way: Way, equal: list[tuple[Lookup, int]], estimates: Estimates, tested: list[set[int]], order: list[int]
+) -> float:
+    """Candidates tried altogether; every condition leaves some of them out as soon as it can be tested."""
+    tried, bindings = 0.0, 1.0
+    for level, element in enumerate(order):
+        bindings *= _candidates(way, equal, estimates, order[:level], element)
+        tried += bindings
+        now = set(order[: level + 1])
+        bindings *= _PASSES ** sum(element in names and names <= now for names in tested)
+    return tried
+
+
+def _candidates(
+    way: Way, equal: list[tuple[Lookup, int]], estimates: Estimates, bound: list[int], element: int
+) -> float:
     """Candidates that are expected to be tried for each binding of what comes before."""
     count = float(estimates.candidates.get(way.elements[element].var, 0))
-    if not order:
+    if not bound:
         return count
     count /= max(estimates.partitions, 1)
-    if any(target == element and lookup.element in order for lookup, target in equal):
-        count *= _INDEXED
-    related = any(element in way.before[bound] or bound in way.before[element] for bound in order)
-    return count * estimates.window * (0.5 if related else 1.0)
+    shares = [estimates.share(lookup.own) for lookup, target in equal if target == element and lookup.element in bound]
+    if shares:
+        count *= min(shares)
+    after = any(other in way.before[element] for other in bound)
+    before = any(element in way.before[other] for other in bound)
+    # Between two events there is less room than on one side of one.
+    return count * estimates.window * (0.25 if after and before else 0.5 if after or before else 1.0)
 
 
 def _with_the_rest(query: EventQuery, way: Way, conditions: tuple[Condition, ...], singles: list[int]) -> list[int]:

@@ -278,7 +278,8 @@ class _Writer:
         if origin is not None:
             lines = [f"there = bound[{self.steps.level(origin)}]"]
         else:
-            lines = ["there = -1"]
+            # Were it bound, an event that is left out would count as single itself.
+            lines = ["there = pos" if self.is_absent(number) else "there = -1"]
             lines += [f"there = max(there, bound[{self.steps.level(s)}])" for s in self.way.singles()]
         here = f"bound[{self.steps.level(number)}]" if single else "pos"
         lines.append(f"ok = ok and abs(time[{here}] - time[there]) <= {self.number(bound)}")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from itertools import combinations, islice, product
+from itertools import combinations, islice, pairwise, product
 from typing import TypeAlias, assert_never
 
 from motif.errors import LimitExceeded, UnsupportedQuery
@@ -88,6 +88,12 @@ class Way:
             for other, element in enumerate(self.elements)
             if element.role is Role.LIST
         )
+
+    def is_chain(self) -> bool:
+        """Single events, one after the other, and absences between them."""
+        singles = self.singles()
+        lists = any(element.role is Role.LIST for element in self.elements)
+        return not lists and all(one in self.before[other] for one, other in pairwise(singles))
 
     def can_be_last(self, number: int) -> bool:
         return self.elements[number].role is Role.SINGLE and not self.is_closed(number)

@@ -1,0 +1,151 @@
+"""Event queries on the command line: their options, their inputs, and where they run."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from motif.cli import screen
+from motif.errors import Diagnostic, MotifError
+from motif.ir.event import EventQuery
+from motif.options import EventOptions, parsed_queries, warn_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from motif.explanation import Explanation
+
+
+def event_options(
+    time_column: str | None, type_column: str | None, order_by: Sequence[str] | None, functions: str | None
+) -> EventOptions:
+    """`--time`, `--type`, `--order-by` and `--functions`."""
+    names = [name.strip() for item in order_by or () for name in item.split(",") if name.strip()]
+    return EventOptions(time_column, type_column, names, functions_of(functions) if functions else {})
+
+
+def functions_of(name: str) -> dict[str, Callable[..., Any]]:
+    """The public functions of a Python file or a module."""
+    module = _file_module(Path(name)) if name.endswith(".py") else _named_module(name)
+    found = {key: value for key, value in vars(module).items() if _is_function(value) and not key.startswith("_")}
+    if not found:
+        raise MotifError(f"there is no function in {name}", hint="define one: def matches(a, b): ...")
+    return found
+
+
+def _is_function(value: object) -> bool:
+    return callable(value) and not isinstance(value, type)
+
+
+def _file_module(path: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    if not path.is_file() or spec is None or spec.loader is None:
+        raise MotifError(f"there is no file {path}", hint="--functions takes a Python file or the name of a module")
+    # Not in sys.modules: Spark then sends the functions themselves to its workers, not the name of the module.
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise MotifError(f"cannot load {path}: {type(error).__name__}: {error}") from error
+    return module
+
+
+def _named_module(name: str) -> ModuleType:
+    try:
+        return importlib.import_module(name)
+    except Exception as error:
+        hint = "--functions takes a Python file or the name of a module"
+        raise MotifError(f"cannot import {name}: {error}", hint=hint) from error
+
+
+def inputs(tables: Mapping[str, Any], queries: Sequence[EventQuery]) -> Any:
+    """One file without classes is just the events; else the name of a table is the class of events without one."""
+    classed = any(event.type is not None for query in queries for event in (*query.events(), *query.negated()))
+    elsewhere = any(query.input is not None and query.input not in tables for query in queries)
+    return next(iter(tables.values())) if len(tables) == 1 and not classed and not elsewhere else dict(tables)
+
+
+def _needed(tables: Mapping[str, str]) -> None:
+    if not tables:
+        raise MotifError("there are no events to look at", hint="name a file: --table events=events.csv")
+
+
+# -- run ------------------------------------------------------------------------------------------------
+
+
+def run_in_process(text: str, tables: dict[str, str], options: EventOptions) -> tuple[pa.Table, int, float]:
+    """The matches, the number of candidate events, and the seconds it took."""
+    from motif.hosts import duckdb_events
+
+    queries = _parsed(text, "duckdb")
+    _needed(tables)
+    begin = time.perf_counter()
+    with screen.Waiting("matching") as waiting:
+        table = duckdb_events.match_stack(
+            inputs(tables, queries), queries, options.stream, options.functions, progress=waiting.advance
+        )
+    return table, waiting.rows, time.perf_counter() - begin
+
+
+def run_on_spark(text: str, tables: dict[str, str], options: EventOptions) -> tuple[pa.Table, int, float]:
+    """The same on a local Spark; events that are counted are those of the files."""
+    from motif.cli.on_spark import collected, frames_of, spark_with
+
+    queries = _parsed(text, "spark")
+    _needed(tables)
+    with screen.Waiting("running on Spark"), spark_with(tables) as session:
+        from motif.hosts.spark import events
+
+        frames = frames_of(session, tables)
+        begin = time.perf_counter()
+        found = events.match_stack(inputs(frames, queries), queries, options.stream, options.functions)
+        table = collected(found)
+        seconds = time.perf_counter() - begin
+        return table, sum(frame.count() for frame in frames.values()), seconds
+
+
+def _parsed(text: str, dialect: Any) -> list[EventQuery]:
+    queries = parsed_queries(text, dialect)
+    assert isinstance(queries, list)
+    warn_of(queries, stacklevel=1)
+    return queries
+
+
+# -- check, explain ---------------------------------------------------------------------------------------
+
+
+def mistakes(text: str, tables: dict[str, str], options: EventOptions, *, on_spark: bool) -> list[Diagnostic]:
+    """Everything that is wrong with the queries of a text."""
+    from motif import api
+
+    found = api.check(text, tables=None, spark=None, data=None, options=options)
+    if found or not tables:
+        return found
+    if not on_spark:
+        return api.check(text, tables=None, spark=None, data=inputs(tables, _parsed(text, "duckdb")), options=options)
+    from motif.cli.on_spark import frames_of, spark_with
+
+    with screen.Waiting("checking on Spark"), spark_with(tables) as session:
+        data = inputs(frames_of(session, tables), _parsed(text, "spark"))
+        return api.check(text, tables=None, spark=None, data=data, options=options)
+
+
+def plan(text: str, tables: dict[str, str], options: EventOptions, *, on_spark: bool) -> Explanation:
+    """How the queries of a text will be answered."""
+    from motif.explanation import explain_events
+
+    if not tables:
+        return explain_events(_parsed(text, "duckdb"), None, options, on_spark=False)
+    if not on_spark:
+        queries = _parsed(text, "duckdb")
+        return explain_events(queries, inputs(tables, queries), options, on_spark=False)
+    from motif.cli.on_spark import frames_of, spark_with
+
+    queries = _parsed(text, "spark")
+    with screen.Waiting("planning on Spark"), spark_with(tables) as session:
+        return explain_events(queries, inputs(frames_of(session, tables), queries), options, on_spark=True)

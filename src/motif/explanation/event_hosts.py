@@ -1,0 +1,203 @@
+"""Event queries, planned against their events: what the host reads, and what is known of the candidates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from motif.engine.events.parallel import SHARD_ROWS, why_in_sequence
+from motif.engine.matcher import COMPILE_FROM_ROWS
+from motif.engine.order import crossing
+from motif.explanation.events import Sketch, event_facts
+from motif.explanation.facts import ClauseFacts, Step
+from motif.explanation.hosts import crossing_notes, raise_first
+from motif.ir.event import Duration, EventQuery
+from motif.ir.render import Dialect
+from motif.options import EventOptions
+from motif.plan.conditions import HostColumns
+from motif.plan.events.conditions import EventLifter, split_conditions
+from motif.plan.events.keys import certain_variables, is_implied, key_parts
+from motif.plan.events.program import EventProgram
+from motif.plan.events.steps import Estimates
+from motif.plan.events.ways import ways_of
+
+NOT_COUNTED = (
+    "candidates are counted when the query runs, once the queries before it have; the steps are for equal counts"
+)
+NO_JOB = "candidates are counted by each task when the query runs; the steps below are for equal counts"
+
+
+def text_facts(queries: Sequence[EventQuery], options: EventOptions) -> Iterator[ClauseFacts]:
+    """What the text alone tells; types are taken to fit."""
+    for number, query in enumerate(queries, 1):
+        yield event_facts(number, _text_sketch(query, options, composed=number > 1))
+
+
+def _text_sketch(query: EventQuery, options: EventOptions, *, composed: bool) -> Sketch:
+    lifter = EventLifter(query, HostColumns(), "duckdb")
+    ways = ways_of(query)
+    parts = key_parts(query, options.stream, lifter, ways)
+    certain = certain_variables(ways)
+    kept = tuple(c for c in query.conditions if not is_implied(c, parts, lifter, certain))
+    conditions = split_conditions(replace(query, conditions=kept), lifter.columns, "duckdb", options.functions)
+    parallel = _parallel(query, keyed=bool(parts), composed=composed)
+    estimates = _equal_counts(query)
+    return Sketch(query, options.stream, "duckdb", parts, conditions, ways, estimates, options.functions, parallel)
+
+
+def _equal_counts(query: EventQuery) -> Estimates:
+    return Estimates({event.var: 1 for event in (*query.events(), *query.negated())})
+
+
+def _parallel(query: EventQuery, *, keyed: bool, composed: bool) -> str:
+    if keyed:
+        return f"by key: partitions are dealt out to all cores (from {2 * SHARD_ROWS:,} events on)"
+    why = why_in_sequence(_Bare(query, composed))  # type: ignore[arg-type]  # reads no more than this of a program
+    if why is not None:
+        return f"in sequence, on one core: there is no key, and {why}"
+    return f"by time slices that reach into each other by WITHIN, on all cores (from {2 * SHARD_ROWS:,} events on)"
+
+
+class _Bare:
+    """A program of which only the query is known."""
+
+    def __init__(self, query: EventQuery, composed: bool) -> None:
+        self.query = query
+        self.start = 0 if composed else None
+
+
+def _sketch(
+    program: EventProgram, options: EventOptions, parallel: str, masks: Mapping[str, str], counts: Estimates | None
+) -> Sketch:
+    dialect: Dialect = "spark" if program.dialect == "spark" else "duckdb"
+    return Sketch(
+        program.query,
+        program.stream,
+        dialect,
+        program.key_parts,
+        program.conditions,
+        program.ways,
+        counts or _equal_counts(program.query),
+        options.functions,
+        parallel,
+        masks,
+        counts is not None,
+    )
+
+
+# -- DuckDB
+
+
+def duckdb_facts(queries: Sequence[EventQuery], data: Any, options: EventOptions) -> Iterator[ClauseFacts]:
+    """Every query, planned against events in process; candidates are counted, nothing is matched."""
+    from motif.hosts import duckdb, duckdb_events
+
+    raise_first(duckdb_events.stack_errors(data, queries, options.stream, options.functions))
+    stack = duckdb_events.Stack(data, options.stream)
+    for number, query in enumerate(queries, 1):
+        program, source = stack.plan(query, options.functions)
+        masks = {v: duckdb.row_sql(program.columns[c]) for v, c in program.masks if c is not None}
+        counts, cost = (None, NOT_COUNTED) if number > 1 else _counted(program, source)
+        parallel = _parallel(program.query, keyed=bool(program.keys), composed=program.start is not None)
+        exprs = crossing(program)
+        columns = crossing_notes([duckdb.row_sql(expr) for expr in exprs], source.types_of(exprs))
+        steps = [
+            Step("DuckDB reads the events that can play a role", duckdb_events.input_sql(program, source), columns),
+            Step("Motif sorts and joins them", "", (_compiled(),)),
+        ]
+        if not program.outputs.is_plain:
+            steps.append(Step("DuckDB computes the items", duckdb.output_sql(program, "matches")))
+        yield event_facts(number, _sketch(program, options, parallel, masks, counts), steps, cost)
+        if number < len(queries):
+            empty = duckdb_events.run_program(program, source.empty(), options.functions)
+            stack.add(query, empty)
+
+
+def _compiled() -> str:
+    return f"compiled from {COMPILE_FROM_ROWS:,} events on (Numba); below that, plain Python"
+
+
+def _counted(program: EventProgram, source: Any) -> tuple[Estimates, str]:
+    """Candidates per variable, partitions, and the share of their time that WITHIN spans."""
+    from motif.hosts import duckdb
+
+    chosen = "" if program.filter is None else f"WHERE {duckdb.row_sql(program.filter)}"
+    events = source.select(duckdb.columns_sql(program.columns), chosen)
+    masks = [(var, "true" if column is None else f"c{column}") for var, column in program.masks]
+    counts = ", ".join(f"count(*) FILTER (WHERE {mask})" for _, mask in masks)
+    keys = ", ".join(f"c{key}" for key in program.keys)
+    clock = f"c{program.time}::TIMESTAMP"
+    spans = (
+        f"SELECT epoch_us(max({clock})) - epoch_us(min({clock})) AS span FROM e {f'GROUP BY {keys}' if keys else ''}"
+    )
+    text = (
+        f"WITH e AS ({events}), p AS ({spans}) "
+        f"SELECT count(*), (SELECT count(*) FROM p), (SELECT avg(span) FROM p), {counts} FROM e"
+    )
+    with duckdb.user_errors(program.query.source):
+        row = [column[0].as_py() for column in source.database.table(text).columns]
+    total, partitions, span, *numbers = row
+    found = {var: int(number) for (var, _), number in zip(masks, numbers, strict=True)}
+    window = _window(program.query, span)
+    shown = ", ".join(f"{var} {count:,}" for var, count in found.items())
+    noun = f", in {partitions:,} partitions" if keys else ""
+    return Estimates(found, max(int(partitions), 1), window), f"{total:,} events can play a role{noun}: {shown}"
+
+
+def _window(query: EventQuery, span: float | None) -> float:
+    """Share of a partition's time that WITHIN spans."""
+    if not isinstance(query.within, Duration) or not span:
+        return 1.0
+    return min(1.0, (query.within.microseconds + 1) / (float(span) + 1))
+
+
+# -- Spark
+
+
+def spark_facts(queries: Sequence[EventQuery], data: Any, options: EventOptions) -> Iterator[ClauseFacts]:
+    """Every query, planned against Spark DataFrames; no job is run."""
+    from motif.hosts.spark import batch, events
+
+    raise_first(events.stack_errors(data, queries, options.stream, options.functions))
+    stack = events.Stack(data, options.stream)
+    for number, query in enumerate(queries, 1):
+        program, source = stack.plan(query, options.functions)
+        masks = {v: batch.row_sql(program.columns[c]) for v, c in program.masks if c is not None}
+        parallel = _on_cluster(program)
+        steps = _spark_steps(program, source, parallel)
+        yield event_facts(number, _sketch(program, options, parallel, masks, None), steps, NO_JOB)
+        if number < len(queries):
+            stack.add(query, events.run_program(program, source, options.functions))
+
+
+def _on_cluster(program: EventProgram) -> str:
+    from motif.hosts.spark import events
+
+    if program.keys:
+        return "by key: each task has whole partitions"
+    why = events.why_one_task(program)
+    if why is not None:
+        return f"in sequence, by one task: there is no key, and {why}"
+    return "by time slices: each task has some, and what WITHIN reaches of their neighbours"
+
+
+def _spark_steps(program: EventProgram, source: Any, parallel: str) -> list[Step]:
+    from motif.hosts.spark import batch
+
+    exprs = crossing(program)
+    items = [batch.row_sql(expr) for expr in exprs]
+    select = ", ".join(f"{item} AS c{number}" for number, item in enumerate(items))
+    chosen = [] if program.filter is None else [Step("Spark filters", batch.row_sql(program.filter))]
+    keys = ", ".join(f"c{key}" for key in program.keys)
+    final = ", ".join(f"{batch.row_sql(expr)} AS {batch.quoted(name)}" for name, expr in program.outputs.columns)
+    return [
+        *chosen,
+        Step("Spark selects", select, crossing_notes(items, source.types_of(exprs))),
+        Step("Spark exchanges", "", (f"repartition by {keys}" if keys else parallel,)),
+        Step("Motif sorts and joins, inside mapInArrow"),
+        Step("Spark selects the result", final),
+    ]
+
+
+__all__ = ["duckdb_facts", "spark_facts", "text_facts"]

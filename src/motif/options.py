@@ -1,0 +1,188 @@
+"""What `match` is given besides the events: the options of event queries, and queries in all their forms."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeVar, overload
+
+from motif.errors import MotifError, QueryBindError
+from motif.ir.event import EventQuery, PickMode
+from motif.ir.query import RowQuery
+from motif.ir.render_event import render_events
+from motif.lang.builder import EventPattern, RowPattern
+from motif.lang.lexer import tokenize
+from motif.lang.snoop import is_event_query, parse_events
+from motif.lang.snoop.duration import GLUED_UNITS
+from motif.limits import LIMITS
+from motif.plan.events.functions import VECTORIZED
+from motif.plan.events.program import Stream
+
+Dialect = Literal["duckdb", "spark"]
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, slots=True)
+class EventOptions:
+    """Which columns say when and what an event is, and functions for conditions."""
+
+    time: str | None = None
+    type: str | None = None
+    order_by: str | Sequence[str] = ()
+    functions: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if isinstance(self.order_by, str):
+            object.__setattr__(self, "order_by", (self.order_by,))
+        for name, function in self.functions.items():
+            if not callable(function):
+                raise MotifError(f"functions={{{name!r}: ...}} is not a function", hint="give a Python callable")
+        object.__setattr__(self, "functions", {name.lower(): f for name, f in self.functions.items()})
+
+    @property
+    def stream(self) -> Stream:
+        return Stream(self.time or "ts", self.type or "type", tuple(self.order_by))
+
+    def refuse_for_rows(self) -> None:
+        """A MATCH_RECOGNIZE clause says all of this itself."""
+        given = [name for name in ("time", "type", "order_by", "functions") if getattr(self, name)]
+        if given:
+            raise MotifError(
+                f"{given[0]}= is for event queries",
+                hint="MATCH_RECOGNIZE has ORDER BY and DEFINE; leave the option out",
+            )
+
+
+# -- queries in all their forms -----------------------------------------------------------------------
+
+
+def is_events(query: Any) -> bool:
+    """Whether it is an event query, or several of them, rather than SQL or a clause."""
+    if isinstance(query, str):
+        return is_event_query(query)
+    return isinstance(query, list | tuple | EventPattern | EventQuery)
+
+
+def parsed_queries(query: Any, dialect: Dialect) -> RowQuery | list[EventQuery]:
+    """A query as text, from the builder, or several event queries."""
+    if isinstance(query, RowPattern | RowQuery):
+        return query.query if isinstance(query, RowPattern) else query
+    parsed = [_parsed(part, dialect) for part in event_parts(query, dialect)]
+    for part in parsed[:-1]:
+        if part.name is None:
+            raise QueryBindError(
+                "a query that is followed by another one needs a name, or nothing can use its matches",
+                source=part.source,
+                span=part.pattern.span,
+                hint="begin it with DEFINE name, or end it with RETURN name(...)",
+            )
+    return parsed
+
+
+def event_parts(query: Any, dialect: Dialect) -> list[str | EventPattern | EventQuery]:
+    """Event queries one by one; those of a text keep their lines and columns."""
+    if isinstance(query, list | tuple):
+        if not query:
+            raise MotifError("the list of queries is empty")
+        return [part for each in query for part in event_parts(_in_list(each), dialect)]
+    if isinstance(query, str):
+        return list(split_text(query, dialect))
+    if isinstance(query, EventPattern | EventQuery):
+        return [query]
+    raise MotifError(
+        f"{type(query).__name__} is not a query", hint="give the text of a query, or one made with motif.seq(...)"
+    )
+
+
+def _in_list(query: Any) -> Any:
+    if isinstance(query, RowQuery | RowPattern):
+        raise MotifError("a list holds event queries only", hint="nest MATCH_RECOGNIZE clauses in motif.sql")
+    if isinstance(query, list | tuple):
+        raise MotifError("a list of queries in a list of queries", hint="give one list")
+    return query
+
+
+def split_text(text: str, dialect: Dialect) -> list[str]:
+    """`DEFINE A ...; DEFINE B ...` as two texts; blanks stand for what comes before, so that places stay right."""
+    try:
+        tokens = tokenize(text, dialect, units=GLUED_UNITS)
+    except MotifError:
+        return [text]  # the parser says what is wrong with it
+    parts, start, words = [], 0, 0
+    for index, token in enumerate(tokens.items):
+        if token.is_op(";") and tokens.parent[index] < 0:
+            if words:
+                parts.append(_blank(text[:start]) + text[start : token.span.end])
+            start, words = token.span.end, 0
+        elif index < len(tokens) - 1:
+            words += 1
+    if words:
+        parts.append(_blank(text[:start]) + text[start:])
+    return parts if len(parts) > 1 else [text]
+
+
+def _blank(text: str) -> str:
+    return re.sub(r"[^\n]", " ", text)
+
+
+def _parsed(query: str | EventPattern | EventQuery, dialect: Dialect) -> EventQuery:
+    if isinstance(query, EventQuery):
+        return query
+    return parse_events(query, dialect) if isinstance(query, str) else query.query
+
+
+def text_of(query: str | EventPattern | EventQuery, dialect: Dialect) -> str:
+    """The text of one event query, for messages to point into."""
+    if isinstance(query, EventQuery):
+        return query.source or render_events(query, dialect)
+    return query if isinstance(query, str) else query.text(dialect)
+
+
+# -- notes: not wrong, but worth a word ---------------------------------------------------------------
+
+
+def notes_on(query: EventQuery) -> list[str]:
+    """What a user may want to know before running the query."""
+    found = []
+    for event in query.events():
+        endless = event.repeat is not None and event.repeat.high is None
+        if endless and query.pick(event.var) is PickMode.EACH:
+            found.append(
+                f"PICK EACH {event.var} forms every list of events: 2^n of them for n events, "
+                f"at most each_events = {LIMITS.each_events}; an upper bound in its quantifier, or PICK ALL, is kinder"
+            )
+    return found
+
+
+def warn_of(queries: Sequence[EventQuery], stacklevel: int) -> None:
+    """Say the notes as Python warnings."""
+    for query in queries:
+        for note in notes_on(query):
+            warnings.warn(note, RuntimeWarning, stacklevel=stacklevel + 1)
+
+
+# -- functions of the user ----------------------------------------------------------------------------
+
+
+@overload
+def vectorized(style: Function) -> Function: ...
+@overload
+def vectorized(style: Literal["numpy", "arrow"] = ...) -> Callable[[Function], Function]: ...
+def vectorized(style: Any = "numpy") -> Any:
+    """Mark a function for conditions that takes whole columns and gives one back.
+
+    `@motif.vectorized` hands over NumPy arrays, `@motif.vectorized("arrow")` Arrow arrays; without a mark a function is
+    called with the values of one candidate at a time.
+    """
+    if callable(style):
+        return vectorized("numpy")(style)
+    if style not in ("numpy", "arrow"):
+        raise MotifError(f"vectorized does not know {style!r}", hint='write @motif.vectorized("numpy") or "arrow"')
+
+    def mark(function: Function) -> Function:
+        setattr(function, VECTORIZED, style)
+        return function
+
+    return mark
