@@ -217,7 +217,9 @@ class Consumer:
         if len(self.joins) > 1 or choosing(self.query.picks):
             return False
         way, driver = self.joins[0].way, self.drivers[0]
-        return driver is not None and way.is_chain() and way.elements[driver].var in self.query.consuming
+        if driver is None or way.waits(self.query):  # several events may share a deadline
+            return False
+        return way.is_chain() and way.elements[driver].var in self.query.consuming
 
     def _kinds(self, place: dict[str, int], width: int) -> list[int]:
         kinds = [0] * width

@@ -61,7 +61,7 @@ class SparkSource:
     def spark_types(self, exprs: Sequence[Expr]) -> list[t.DataType]:
         """Spark's own types of row expressions."""
         try:
-            with _quiet():
+            with quiet():
                 return [field.dataType for field in self.select(exprs).schema.fields] if exprs else []
         except (AnalysisException, ParseException) as error:
             raise HostRefusal(message_and_hint(str(error))[0]) from None
@@ -71,7 +71,8 @@ class SparkSource:
 
     def on_nulls(self, exprs: Sequence[Expr]) -> list[object]:
         empty = self.frame.limit(0)
-        one = self.frame.sparkSession.range(1).toDF("__motif_one")
+        # A row that is part of the plan: Spark works the answer out while it plans, without a job.
+        one = self.frame.sparkSession.sql("SELECT * FROM VALUES (1) AS one(__motif_one)")
         row = one.join(empty, how="left", on=one["__motif_one"].isNull()).selectExpr(*map(row_sql, exprs)).first()
         return list(row or ())
 
@@ -87,17 +88,17 @@ def run_program(program: Program, source: SparkSource) -> DataFrame:
     """The plan around the engine: exchange by key, match in the workers, scalars after."""
     exprs = crossing(program)
     kinds = source.spark_types(exprs)
-    _use_unbounded_batches(source.frame.sparkSession)
+    use_unbounded_batches(source.frame.sparkSession)
     rows = source.select(exprs)
     rows = rows.repartition(*(f"c{key}" for key in program.keys)) if program.keys else rows.repartition(1)
     work = matcher(program, layout(program, [type_of(kind) for kind in kinds]), SORT_BYTES)
     leaves = rows.mapInArrow(work, leaf_schema(program.outputs.leaves, kinds))
     try:
-        with _quiet():
+        with quiet():
             result = leaves.selectExpr(*final_columns(program))
             result.schema  # noqa: B018 - Connect looks at it only now
     except (AnalysisException, ParseException) as error:
-        raise _blamed(error, program, leaves) from None
+        raise blamed(error, program, leaves) from None
     return result
 
 
@@ -106,7 +107,7 @@ def final_columns(program: Program) -> list[str]:
     return [f"{row_sql(expr)} AS {quoted(name)}" for name, expr in program.outputs.columns]
 
 
-def _use_unbounded_batches(session: SparkSession) -> None:
+def use_unbounded_batches(session: SparkSession) -> None:
     """Spark sizes every single row it hands to Python unless this has exactly this value; that doubles the cost."""
     try:
         if session.conf.get(_ARROW_BYTES) != _UNBOUNDED_BATCHES:
@@ -115,11 +116,11 @@ def _use_unbounded_batches(session: SparkSession) -> None:
         return  # a session that does not let us is slower, not wrong
 
 
-def _blamed(error: PySparkException, program: Program, leaves: DataFrame) -> MotifError:
+def blamed(error: PySparkException, program: Program, leaves: DataFrame) -> MotifError:
     """The measure that Spark cannot compute."""
     for name, expr in program.outputs.columns:
         try:
-            with _quiet():
+            with quiet():
                 leaves.selectExpr(row_sql(expr)).schema  # noqa: B018 - asks for the analysis
         except (AnalysisException, ParseException) as culprit:
             message, hint = message_and_hint(str(culprit))
@@ -129,7 +130,7 @@ def _blamed(error: PySparkException, program: Program, leaves: DataFrame) -> Mot
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def quiet() -> Iterator[None]:
     """PySpark logs every mistake in a query with a page of Java; we say it in one line ourselves."""
     logger = logging.getLogger("SQLQueryContextLogger")
     before, logger.disabled = logger.disabled, True
@@ -182,7 +183,7 @@ def _sql(
     text = "".join(_template(piece, frames) for piece in pieces)
     used = {name: frame for name, frame in frames.items() if "{" + name + "}" in text}
     try:
-        with _quiet():
+        with quiet():
             # Without DataFrames the text is taken as it is, with them braces are doubled.
             plain = "".join(piece.text for piece in pieces)
             frame = session.sql(text, **used) if used else session.sql(plain)  # type: ignore[arg-type]

@@ -7,6 +7,7 @@ import re
 from pyspark.sql import types as t
 
 from motif.ir.types import Kind, Type
+from motif.plan.events import outputs as events
 from motif.plan.outputs import Folded, Gather, IsMatched, Leaf, Number, RowValue, leaf_name
 
 _KINDS: dict[type[t.DataType], Kind] = {
@@ -55,6 +56,31 @@ def _leaf_type(leaf: Leaf, columns: list[t.DataType]) -> t.DataType:
             return t.BooleanType()
         case Folded(name=name, column=column):
             return _fold_type(name, t.StringType() if column is None else columns[column])
+    raise AssertionError(leaf)
+
+
+def event_schema(leaves: tuple[events.EventLeaf, ...], columns: list[t.DataType], time: int) -> t.StructType:
+    """The schema of what the workers return for an event query; `time` is the column that holds the time."""
+    fields = [
+        t.StructField(leaf_name(i), _event_leaf_type(leaf, columns, columns[time]), True)
+        for i, leaf in enumerate(leaves)
+    ]
+    return t.StructType(fields)
+
+
+def _event_leaf_type(leaf: events.EventLeaf, columns: list[t.DataType], time: t.DataType) -> t.DataType:
+    match leaf:
+        case events.MatchId():
+            return t.LongType()
+        case events.Moment():
+            return time
+        case events.Value(column=column):
+            return columns[column]
+        case events.Folded(name=name, column=column):
+            return _fold_type(name, t.StringType() if column is None else columns[column])
+        case events.Whole(is_list=is_list, columns=own):
+            event = t.StructType([t.StructField(name, columns[column], True) for name, column in own])
+            return t.ArrayType(event) if is_list else event
     raise AssertionError(leaf)
 
 
