@@ -11,7 +11,7 @@ import pyarrow as pa
 from motif.engine.arrays import Array, arrow, null_flags, numpy_of, plain_type, to_lanes
 from motif.engine.events.matches import EventMatches, Lists
 from motif.engine.events.rows import EventRows
-from motif.ir.types import Type
+from motif.ir.types import Kind, Type
 from motif.plan.scalar import Lane, lane
 
 _NULL = np.uint64(0x9E3779B97F4A7C15)
@@ -84,7 +84,10 @@ def _value_hashes(array: pa.Array, kind: Type) -> Array:
         numbers = to_lanes(array, kind).values
         values = np.where(np.isnan(numbers), np.nan, numbers + 0.0).view(np.uint64)
     else:
-        values = np.ascontiguousarray(to_lanes(array, kind).values).view(np.uint64)
+        numbers = to_lanes(array, kind).values
+        if kind.kind in (Kind.TIMESTAMP, Kind.TIMESTAMP_TZ):
+            numbers = numbers * 10 ** (3 - kind.scale)  # nanoseconds, whatever the host counts in
+        values = np.ascontiguousarray(numbers).view(np.uint64)
     return np.where(nulls, _NULL, _mixed(values + np.uint64(1)))
 
 

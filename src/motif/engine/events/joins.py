@@ -18,7 +18,7 @@ from motif.errors import LimitExceeded, QueryDataError
 from motif.kernels import join
 from motif.kernels.build import join_loop
 from motif.plan.events.steps import Steps, choose_steps
-from motif.plan.events.tests import generate_tests
+from motif.plan.events.tests import ZONE_NAMES, generate_tests
 from motif.plan.events.ways import Element, Role, Way
 from motif.plan.scalar import Lane, as_int, lane
 
@@ -179,6 +179,10 @@ class WayJoin:
         twin = copy(self)
         static, times, work = self.fixed_part
         twin.fixed_part = (static, times, [copy(part) for part in work])
+        # The limits of zones are written too; everything else in there is only read.
+        limits = len(self.environment) - len(ZONE_NAMES) + ZONE_NAMES.index("zl")
+        if any(self.steps.zones):
+            twin.environment = tuple(copy(p) if i == limits else p for i, p in enumerate(self.environment))
         return twin
 
     def _arguments(self, gaps: tuple[tuple[int, int, int, int], ...]) -> tuple[list[Any], list[Any], list[Any]]:

@@ -26,10 +26,11 @@ def match_sorted(
     functions: Functions = NO_FUNCTIONS,
     compiled: bool | None = None,
     estimates: Estimates | None = None,
+    in_order: bool = True,
 ) -> pa.Table:
     """Leaves of all matches over events that are partitioned and in order."""
     rows = EventRows(program, table, estimates)
-    matches = find_matches(rows, functions, compiled=compiled)
+    matches = find_matches(rows, functions, compiled=compiled, in_order=in_order)
     return leaves(rows, matches, compiled=is_large(rows) if compiled is None else compiled)
 
 
@@ -38,7 +39,9 @@ def is_large(rows: EventRows) -> bool:
     return bool(rows.count >= COMPILE_FROM_ROWS)
 
 
-def find_matches(rows: EventRows, functions: Functions = NO_FUNCTIONS, *, compiled: bool | None) -> EventMatches:
+def find_matches(
+    rows: EventRows, functions: Functions = NO_FUNCTIONS, *, compiled: bool | None, in_order: bool = True
+) -> EventMatches:
     """All matches: partition after partition, each in canonical order (with CONSUMING, the order of firing).
 
     Where it is left open, a few events are joined as plain Python, unless that takes long.
@@ -47,14 +50,14 @@ def find_matches(rows: EventRows, functions: Functions = NO_FUNCTIONS, *, compil
         return no_matches(rows)
     rows.masks.update(functions.masks(rows))
     if compiled is not None or is_large(rows):
-        return _find(rows, functions, Mode(True if compiled is None else compiled))
+        return _find(rows, functions, Mode(True if compiled is None else compiled), in_order)
     try:
-        return _find(rows, functions, Mode(False, hurried=True))
+        return _find(rows, functions, Mode(False, hurried=True), in_order)
     except TooSlow:
-        return _find(rows, functions, Mode(True))
+        return _find(rows, functions, Mode(True), in_order)
 
 
-def _find(rows: EventRows, functions: Functions, mode: Mode) -> EventMatches:
+def _find(rows: EventRows, functions: Functions, mode: Mode, in_order: bool) -> EventMatches:
     program = rows.program
     tested_later = functions.on_several(program)
     if program.query.consuming and not tested_later:
@@ -66,7 +69,8 @@ def _find(rows: EventRows, functions: Functions, mode: Mode) -> EventMatches:
     matches = joined(parts)
     if program.query.consuming:
         return simulate(rows, matches)
-    return apply_picks(matches, program.query.picks, rows.segment).in_order(program.variables)
+    picked = apply_picks(matches, program.query.picks, rows.segment)
+    return picked.in_order(program.variables) if in_order else picked
 
 
 def no_matches(rows: EventRows) -> EventMatches:

@@ -45,8 +45,9 @@ def plan_events(query: EventQuery, source: Source, stream: Stream, functions: Co
     mask_columns = tuple((var, None if mask is None else columns.index(mask)) for var, mask in masks)
     ties = _ties(query, stream, source.schema)
     identity = _identity(query, stream, schema, columns)
+    _check_rows(query, conditions, source)
     types = _types(query, columns.exprs, source)
-    _check_types(query, conditions, columns, types, source)
+    _check_aggregates(query, columns, types)
     typer = Typer(types, source.dialect, query.source, "WHERE")
     typed = tuple(Typed(query, columns, typer, source).conditions(conditions))
     ways = tuple(way for way in every_way if _is_possible(way, query, typed, source))
@@ -225,10 +226,23 @@ def _ties(query: EventQuery, stream: Stream, schema: Schema) -> tuple[Expr, ...]
     ranked = [n for n in schema if n in decided] + [n for n in schema if n in shown and n not in decided]
     ties: list[Expr] = []
     for name in ranked:
-        if name not in alike:
+        if name == stream.type and name not in shown and (rank := _class_rank(query, stream)) is not None:
+            ties.append(rank)
+        elif name not in alike:
             by_text = schema[name].kind is Kind.OTHER
             ties.append(Verbatim(("CAST(", " AS STRING)"), (Column(name),)) if by_text else Column(name))
     return tuple(ties)
+
+
+def _class_rank(query: EventQuery, stream: Stream) -> Expr | None:
+    """The place of an event's class among those that play a role: a number moves faster than a name."""
+    events = (*query.events(), *query.negated())
+    if isinstance(query.within, EventCount) or any(event.type is None for event in events):
+        return None
+    branches: list[Expr] = []
+    for number, name in enumerate(sorted({event.type for event in events if event.type is not None})):
+        branches += [Call("=", (Column(stream.type or ""), Literal(name))), Literal(number)]
+    return Call("case", (*branches, Literal(None)))
 
 
 def _identity(query: EventQuery, stream: Stream, schema: Schema, columns: HostColumns) -> tuple[int, ...]:
@@ -256,14 +270,16 @@ def _types(query: EventQuery, exprs: Sequence[Expr], source: Source) -> tuple[Ty
 # -- checks
 
 
-def _check_types(
-    query: EventQuery, conditions: Sequence[Condition], columns: HostColumns, types: Sequence[Type], source: Source
-) -> None:
+def _check_rows(query: EventQuery, conditions: Sequence[Condition], source: Source) -> None:
+    """What one event decides is a condition; asked before it becomes a part of something larger."""
     rows = [condition for condition in conditions if condition.row is not None]
     kinds = _types(query, [condition.row for condition in rows if condition.row is not None], source)
     for condition, kind in zip(rows, kinds, strict=True):
         if kind.kind not in (Kind.BOOLEAN, Kind.NULL):
             raise not_a_condition(query, condition.expr, str(kind))
+
+
+def _check_aggregates(query: EventQuery, columns: HostColumns, types: Sequence[Type]) -> None:
     for node in (n for item in query.measures for n in walk(item.expr) if isinstance(n, Aggregate)):
         if node.arg is None:
             continue

@@ -1,0 +1,80 @@
+"""What runs inside Spark's Python workers for event queries: events of whole partitions in, leaves of matches out.
+
+A worker holds the events that one task was sent: those that can play a role, with the columns the query reads.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from motif.engine.arrays import Array
+from motif.engine.events.functions import Functions
+from motif.engine.events.matches import NEVER, EventMatches
+from motif.engine.events.measures import leaves
+from motif.engine.events.picks import choosing
+from motif.engine.events.rows import EventRows
+from motif.engine.events.run import find_matches, is_large, match_sorted
+from motif.engine.order import Layout, arrange
+from motif.hosts.spark.worker import OUTPUT_ROWS, Batches
+from motif.plan.events.program import EventProgram, Slice
+
+
+def event_matcher(
+    program: EventProgram, plan: Layout, functions: Functions, cut: Slice | None = None
+) -> Callable[[Batches], Batches]:
+    """The function given to `mapInArrow`: sort what this task was sent, then match it."""
+
+    def match(batches: Batches) -> Batches:
+        held = [batch for batch in batches if batch.num_rows]
+        if not held:
+            return
+        events = with_time(program, pa.Table.from_batches(held))
+        held.clear()
+        if events.num_rows:
+            table = arrange(events.combine_chunks(), plan)
+            del events
+            found = matches_of(program, table, functions, cut)
+            yield from found.combine_chunks().to_batches(max_chunksize=OUTPUT_ROWS)
+
+    return match
+
+
+def with_time(program: EventProgram, events: pa.Table) -> pa.Table:
+    """Events without a time are set aside, and counted in the log of the worker."""
+    times = events.column(program.time)
+    if not times.null_count:
+        return events
+    name = program.stream.time
+    logging.getLogger("motif").warning("%d events have no %s and were left out", times.null_count, name)
+    return events.filter(pc.is_valid(times))
+
+
+def matches_of(program: EventProgram, table: pa.Table, functions: Functions, cut: Slice | None) -> pa.Table:
+    """Leaves of the matches that belong to this task."""
+    if cut is None:
+        return match_sorted(program, table, functions=functions, in_order=False)  # Spark keeps no order
+    rows = EventRows(program, table)
+    matches = find_matches(rows, functions, compiled=None, in_order=False)
+    return leaves(rows, matches.take(_owned(rows, matches, cut)), compiled=is_large(rows))
+
+
+def _owned(rows: EventRows, matches: EventMatches, cut: Slice) -> Array:
+    """Matches whose anchor lies in the slice in which they were found: every other slice that sees them leaves them."""
+    if not len(matches):
+        return np.zeros(0, np.int64)
+    anchor = _anchors(rows.program, matches)
+    own = rows.time[anchor] // cut.microseconds
+    return np.flatnonzero(own == rows.rows.lanes(cut.column).values[anchor])
+
+
+def _anchors(program: EventProgram, matches: EventMatches) -> Array:
+    """The first event that is not up for choice: all rivals of a match have the same one."""
+    chosen = {pick.var for pick in choosing(program.query.picks)}
+    columns = [column for var, column in matches.singles.items() if var not in chosen]
+    anchors: Array = np.minimum.reduce([np.where(column < 0, NEVER, column) for column in columns])
+    return anchors

@@ -1,0 +1,287 @@
+"""Event queries over Spark DataFrames: lazy, one exchange and one pass of the engine in the Python workers.
+
+Events are exchanged by key. Without a key, time is cut into slices: an event goes to its own slice and to those
+whose matches it may be part of, and a match is kept by the slice of its *anchor*, an event that no PICK chooses. What
+cannot be cut (`why_one_task`) is matched by one task.
+
+A query whose matches are events for other queries is worked out anew for each of them; nothing is cached.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import reduce
+from typing import Any
+
+from pyspark.errors import AnalysisException, ParseException
+from pyspark.sql import DataFrame
+from pyspark.sql import types as t
+
+from motif.engine.events.functions import Functions
+from motif.engine.events.parallel import why_in_sequence
+from motif.engine.events.picks import choosing
+from motif.engine.order import crossing, layout
+from motif.errors import MotifError, QueryBindError, did_you_mean
+from motif.hosts.spark.batch import SparkSource, blamed, final_columns, quiet, quoted, row_sql, use_unbounded_batches
+from motif.hosts.spark.event_worker import event_matcher
+from motif.hosts.spark.types import event_schema, type_of
+from motif.ir.event import Duration, EventQuery
+from motif.ir.expr import Column, Literal
+from motif.ir.types import Kind, Type
+from motif.plan.events.planner import bind_event_errors, plan_events
+from motif.plan.events.program import EventProgram, Slice, Stream
+from motif.plan.events.ways import Role, Way
+
+START = "__motif_start"
+"""The column that says where composite events begin."""
+SLICE = "__motif_slice"
+"""The column that says for which time slice a copy of an event is."""
+WINDOWS = 8
+"""A slice is so many times WITHIN long: of each, one window (or two) is sent to its neighbours as well."""
+SHORTEST = 1_000_000
+"""Microseconds that a slice has at least."""
+LONGEST = 1 << 55
+"""Microseconds (a thousand years) from which on a window is as good as none."""
+_COMPOSITE = ("event", "match_start", "match_end")
+"""Columns of matches that are no attributes of the event that a match is."""
+Callables = Mapping[str, Callable[..., Any]]
+
+
+def match_stack(data: Any, queries: Sequence[EventQuery], stream: Stream, functions: Callables) -> DataFrame:
+    """Matches of the last query; the matches of those before it are events for those after them."""
+    stack = Stack(data, stream)
+    for query in queries[:-1]:
+        stack.add(query, run_program(*stack.plan(query, functions), functions))
+    return run_program(*stack.plan(queries[-1], functions), functions)
+
+
+def stack_errors(data: Any, queries: Sequence[EventQuery], stream: Stream, functions: Callables) -> list[MotifError]:
+    """What is wrong with queries whose text is fine; Spark analyses, no event is read."""
+    try:
+        stack = Stack(data, stream)
+        for query in queries:
+            if unknown := bind_event_errors(query, stack.source(query).schema):
+                return unknown
+            found = run_program(*stack.plan(query, functions), functions)
+            if query is not queries[-1]:
+                stack.add(query, found)
+    except MotifError as error:
+        return [error]
+    return []
+
+
+# -- what queries see
+
+
+class Stack:
+    """The events that queries see: the input, and the matches of queries before."""
+
+    def __init__(self, data: Any, stream: Stream) -> None:
+        self.named = isinstance(data, Mapping)
+        self.inputs: dict[str, DataFrame] = dict(data) if isinstance(data, Mapping) else {"the events": data}
+        if not self.inputs:
+            raise MotifError("there are no events: the mapping is empty")
+        for name, frame in self.inputs.items():
+            _check_input(name, frame)
+        self.stream = stream
+        self.composites: list[tuple[str, DataFrame]] = []
+        """Class and matches that are events."""
+
+    def plan(self, query: EventQuery, functions: Callables) -> tuple[EventProgram, SparkSource]:
+        source = self.source(query)
+        stream = self.stream
+        if self.named and stream.type is None:
+            stream = replace(stream, type="type")
+        if self.composites:
+            stream = replace(stream, start=START)
+        return plan_events(query, source, stream, functions), source
+
+    def source(self, query: EventQuery) -> SparkSource:
+        """The events of a query as one DataFrame."""
+        parts = [(name, self._input(name)) for name in self._chosen(query)]
+        parts += [(name, self._composite(name, frame)) for name, frame in self.composites]
+        _check_columns(parts)
+        frames = [frame for _, frame in parts]
+        return SparkSource(reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), frames))
+
+    def _chosen(self, query: EventQuery) -> list[str]:
+        if not self.named or query.input is None:
+            return list(self.inputs)
+        known = {name.casefold(): name for name in self.inputs}
+        if query.input.casefold() not in known:
+            raise QueryBindError(
+                f"there is no input {query.input}", hint=did_you_mean(query.input, self.inputs) or "leave it out"
+            )
+        return [known[query.input.casefold()]]
+
+    @property
+    def _kind(self) -> str:
+        return self.stream.type or "type"
+
+    def _input(self, name: str) -> DataFrame:
+        frame = self.inputs[name]
+        known = self._kind.casefold() in {column.casefold() for column in frame.columns}
+        if known or not self.named:
+            return frame
+        return frame.selectExpr("*", f"{row_sql(Literal(name))} AS {quoted(self._kind)}")
+
+    def _composite(self, name: str, frame: DataFrame) -> DataFrame:
+        """Matches as events: of their class, at their end."""
+        given = {
+            self._kind: row_sql(Literal(name)),
+            self.stream.time: "match_end",
+            START: "match_start",
+        }
+        taken = {column.casefold() for column in (*given, *_COMPOSITE)}
+        own = [quoted(column) for column in frame.columns if column.casefold() not in taken]
+        return frame.selectExpr(*own, *(f"{value} AS {quoted(column)}" for column, value in given.items()))
+
+    def add(self, query: EventQuery, matches: DataFrame) -> None:
+        """Let the matches of a query be events."""
+        if query.name is None:
+            raise QueryBindError(
+                "a query that is followed by another one needs a name, or nothing can use its matches",
+                hint="begin it with DEFINE name, or end it with RETURN name(...)",
+            )
+        self.composites.append((query.name, matches))
+
+
+def _check_input(name: str, frame: Any) -> None:
+    if not type(frame).__module__.startswith("pyspark."):
+        raise MotifError(
+            f"{name} is a {type(frame).__name__}, other inputs are Spark DataFrames",
+            hint="make it one with spark.createDataFrame, or give tables only",
+        )
+    if frame.isStreaming:
+        raise MotifError(
+            f"{name}: a streaming DataFrame is not matched by motif.match",
+            hint="its matches would be cut at every micro-batch; call motif.match on a DataFrame read with spark.read",
+        )
+
+
+def _check_columns(parts: Sequence[tuple[str, DataFrame]]) -> None:
+    """A name must mean the same type in every input; Spark would cast one of them without a word."""
+    seen: dict[str, tuple[str, t.DataType]] = {}
+    for label, frame in parts:
+        for field in frame.schema.fields if len(parts) > 1 else ():
+            other, known = seen.setdefault(field.name.casefold(), (label, field.dataType))
+            if not _mergeable(field.dataType, known):
+                raise QueryBindError(
+                    f"column {field.name} is {field.dataType.simpleString()} in {label}"
+                    f" and {known.simpleString()} in {other}",
+                    hint="rename or CAST one of them, so that events can be merged",
+                )
+
+
+def _mergeable(one: t.DataType, other: t.DataType) -> bool:
+    if isinstance(one, t.NullType) or isinstance(other, t.NullType):
+        return True
+    return one == other or (isinstance(one, t.NumericType) and isinstance(other, t.NumericType))
+
+
+# -- the plan around the engine
+
+
+def run_program(program: EventProgram, source: SparkSource, functions: Callables) -> DataFrame:
+    """Filter, exchange by key or slice, match in the workers, scalars after."""
+    use_unbounded_batches(source.frame.sparkSession)
+    if program.filter is not None:
+        source = SparkSource(source.frame.filter(row_sql(program.filter)))
+    cut: Slice | None = None
+    if not program.keys and why_one_task(program) is None:
+        program, source, cut = _sliced(program, source)
+    exprs = crossing(program)
+    kinds = source.spark_types(exprs)
+    events = source.select(exprs)
+    events = events.repartition(*(f"c{key}" for key in program.keys)) if program.keys else events.repartition(1)
+    plan = layout(program, [type_of(kind) for kind in kinds])
+    work = event_matcher(program, plan, Functions(dict(functions)), cut)
+    leaves = events.mapInArrow(work, event_schema(program.outputs.leaves, kinds, program.time))
+    return _with_scalars(program, leaves)
+
+
+def _with_scalars(program: EventProgram, leaves: DataFrame) -> DataFrame:
+    try:
+        with quiet():
+            result = leaves.selectExpr(*final_columns(program))  # type: ignore[arg-type]
+            result.schema  # noqa: B018 - Connect looks at it only now
+    except (AnalysisException, ParseException) as error:
+        raise blamed(error, program, leaves) from None  # type: ignore[arg-type]
+    return result
+
+
+# -- time slices
+
+
+def why_one_task(program: EventProgram) -> str | None:
+    """Why a query without a key is matched by one task of the cluster; None if by time slices."""
+    if reason := why_in_sequence(program):
+        return reason
+    within = program.query.within
+    if not isinstance(within, Duration):
+        return "WITHIN n EVENTS counts all events before"
+    if within.microseconds >= LONGEST:
+        return "WITHIN is longer than any input"
+    if not all(_has_anchor(way, program) for way in program.ways):
+        return "PICK chooses every single event of a match, so its rivals may lie anywhere"
+    return None
+
+
+def _chosen(program: EventProgram) -> frozenset[str]:
+    return frozenset(pick.var for pick in choosing(program.query.picks))
+
+
+def _has_anchor(way: Way, program: EventProgram) -> bool:
+    return any(way.elements[number].var not in _chosen(program) for number in way.singles())
+
+
+def _looks_back(program: EventProgram) -> bool:
+    """Whether what comes before the anchor can matter: a list, a NOT, or an event that is chosen may come first."""
+    chosen = _chosen(program)
+    return any(
+        way.can_be_first(number) and (element.role is not Role.SINGLE or element.var in chosen)
+        for way in program.ways
+        for number, element in enumerate(way.elements)
+    )
+
+
+def _sliced(program: EventProgram, source: SparkSource) -> tuple[EventProgram, SparkSource, Slice]:
+    """Every event once for each slice that it may matter to; the slice is the key.
+
+    A slice keeps the matches whose anchor lies in it. Their events, and all that lists and NOT look at, are at most
+    one window before or after the anchor.
+    """
+    assert isinstance(program.query.within, Duration)
+    window = program.query.within.microseconds
+    cut = Slice(len(program.columns), max(WINDOWS * window, SHORTEST))
+    time = _microseconds(program, source)
+    first = _floor(f"{time} - {window}L", cut.microseconds)
+    last = _floor(f"{time} + {window if _looks_back(program) else 0}L", cut.microseconds)
+    # OUTER: events without a time are of no slice, and still have to be counted.
+    frame = source.frame.selectExpr("*", f"explode_outer(sequence({first}, {last})) AS {SLICE}")
+    sliced = replace(
+        program,
+        columns=(*program.columns, Column(SLICE)),
+        types=(*program.types, Type(Kind.INTEGER)),
+        keys=(cut.column,),
+    )
+    return sliced, SparkSource(frame), cut
+
+
+def _microseconds(program: EventProgram, source: SparkSource) -> str:
+    """The time as the workers see it; the zone of the session plays no part."""
+    time = Column(program.stream.time)
+    name = row_sql(time)
+    match source.spark_types([time])[0]:
+        case t.DateType():
+            return f"(unix_date({name}) * 86400000000L)"
+        case t.TimestampNTZType():
+            return f"(({name} - TIMESTAMP_NTZ '1970-01-01 00:00:00') DIV INTERVAL '0.000001' SECOND)"
+        case _:
+            return f"unix_micros({name})"
+
+
+def _floor(value: str, unit: int) -> str:
+    """How many whole units: DIV alone would round towards zero."""
+    return f"(({value} - pmod({value}, {unit}L)) DIV {unit}L)"
