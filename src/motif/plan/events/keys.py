@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import combinations
 from typing import TypeAlias
 
-from motif.ir.event import EventCount, EventQuery
+from motif.ir.event import EventCount, EventQuery, PickMode
 from motif.ir.expr import Call, Column, Expr, Literal
 from motif.plan.events.conditions import EventLifter, names_in
 from motif.plan.events.program import KeyPart, Stream
@@ -58,6 +58,7 @@ def _found(
 ) -> list[KeyPart]:
     parts = []
     certain = certain_variables(ways)
+    picks = [pick for pick in query.picks if pick.mode in (PickMode.FIRST, PickMode.LAST)]
     for group in _groups(query, lifter, certain):
         if len(variables) > 1 and {var for var, _ in group} == set(variables):
             sides = {var: (var, expr) for var, expr in sorted(group, key=repr)}
@@ -65,7 +66,9 @@ def _found(
             expr = _common(query, stream, by_variable)
             if expr is not None:
                 required = len({var for var, _ in group} & certain) > 1
-                parts.append(KeyPart(expr, by_variable, written=False, is_required=required))
+                # Matches that differ in one variable only compete in a pick, whatever the key of that variable.
+                if required or not picks:
+                    parts.append(KeyPart(expr, by_variable, written=False, is_required=required))
     return parts
 
 
