@@ -28,6 +28,7 @@ from motif.plan.scalar import (
     Trying,
     scalars,
 )
+from motif.plan.source import Source
 
 CURRENT = Place(Base.ROW)
 
@@ -104,6 +105,18 @@ def _all_of(parts: list[Expr]) -> Expr | None:
     while len(parts) > 1:  # in pairs, so that a long condition does not become a deep one
         parts = [Call("and", (*parts[i : i + 2],)) if i + 1 < len(parts) else parts[i] for i in range(0, len(parts), 2)]
     return parts[0]
+
+
+def with_absent(node: Scalar, columns: HostColumns, source: Source) -> Scalar:
+    """The same with the host's word on what a function makes of a row that is not there."""
+    match node:
+        case Read(column=column, absent=Const()):
+            value = source.on_nulls([columns.absent[column]])[0]
+            return replace(node, absent=Const(value))  # type: ignore[arg-type]
+        case Op(args=args):
+            return replace(node, args=tuple(with_absent(arg, columns, source) for arg in args))
+        case _:
+            return node
 
 
 def _is_fixed(node: Scalar) -> bool:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
 from motif import limits
 from motif.errors import QueryBindError, UnsupportedQuery
-from motif.errors import Span as TextSpan
 from motif.ir.expr import Aggregate, Column, Expr, Interval, Label, Literal, Verbatim, walk
 from motif.ir.query import MatchMode, RowQuery, Rows
 from motif.ir.types import Kind, Schema, Type
 from motif.plan import automaton as a
 from motif.plan.bind import bind
-from motif.plan.conditions import Condition, HostColumns, split_conditions
+from motif.plan.conditions import Condition, HostColumns, split_conditions, with_absent
 from motif.plan.host_functions import window
 from motif.plan.markers import generate
 from motif.plan.outputs import Gather, Outputs, plan_outputs
@@ -21,11 +19,9 @@ from motif.plan.program import Memory, Program, SortKey, Span
 from motif.plan.scalar import (
     DAY,
     Base,
-    Const,
     Fold,
     LabelAt,
     Lane,
-    Op,
     Read,
     Scalar,
     Trying,
@@ -33,7 +29,7 @@ from motif.plan.scalar import (
     scalars,
     scale,
 )
-from motif.plan.source import HostRefusal, Source
+from motif.plan.source import Source, extent, host_types
 from motif.plan.typer import Typer
 
 
@@ -50,7 +46,7 @@ def plan(query: RowQuery, source: Source) -> Program:
     time = columns.index(query.order[0].expr) if query.within and query.order else None
     if not columns.exprs:
         columns.index(Literal(1))  # rows that nothing is read of must still arrive
-    types = _host_types(query, columns.exprs, source)
+    types = host_types(query.source, columns.exprs, source)
     _check_row_conditions(query, conditions, row_columns, types)
     _check_measured(query, columns, types)
     typer = Typer(types, source.dialect, query.source)
@@ -85,27 +81,6 @@ def plan(query: RowQuery, source: Source) -> Program:
         outputs=outputs,
         limits=limits.LIMITS,
     )
-
-
-def _host_types(query: RowQuery, exprs: Sequence[Expr], source: Source) -> tuple[Type, ...]:
-    """Ask for all types at once; if the host refuses, find the expression to blame."""
-    try:
-        return tuple(source.types_of(exprs))
-    except HostRefusal as refusal:
-        for expr in exprs:
-            try:
-                source.types_of([expr])
-            except HostRefusal as culprit:
-                raise QueryBindError(str(culprit), source=query.source, span=extent(expr)) from None
-        raise QueryBindError(str(refusal)) from None
-
-
-def extent(expr: Expr) -> TextSpan | None:
-    """The piece of text an expression was written as."""
-    spans = [node.span for node in walk(expr) if node.span is not None]
-    if not spans:
-        return None
-    return TextSpan(min(span.start for span in spans), max(span.end for span in spans))
 
 
 def _check_row_conditions(
@@ -157,7 +132,7 @@ class _Typed:
         return tuple(self.condition(var, part) for part in parts)
 
     def condition(self, var: str, part: Scalar) -> Scalar:
-        node = self.typer.typed(self.with_absent(part))
+        node = self.typer.typed(with_absent(part, self.columns, self.source))
         if node.type.kind not in (Kind.BOOLEAN, Kind.NULL):
             raise _not_a_condition(self.query, var, node.type, None)
         for inner in scalars(node):
@@ -169,16 +144,6 @@ class _Typed:
                     hint="compare a number, string, boolean or time made from it",
                 )
         return node
-
-    def with_absent(self, node: Scalar) -> Scalar:
-        match node:
-            case Read(column=column, absent=Const()):
-                value = self.source.on_nulls([self.columns.absent[column]])[0]
-                return replace(node, absent=Const(value))  # type: ignore[arg-type]
-            case Op(args=args):
-                return replace(node, args=tuple(self.with_absent(arg) for arg in args))
-            case _:
-                return node
 
 
 def _order(query: RowQuery, ties: tuple[Expr, ...], *, windowed: bool) -> tuple[SortKey, ...]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from motif.ir.expr import Expr
+from motif.errors import QueryBindError, Span
+from motif.ir.expr import Expr, walk
 from motif.ir.types import Schema, Type
 
 
@@ -30,3 +31,24 @@ class Source(Protocol):
 
 class HostRefusal(Exception):
     """The host cannot make sense of an expression; the text is its own, without our wrapping."""
+
+
+def host_types(text: str, exprs: Sequence[Expr], source: Source) -> tuple[Type, ...]:
+    """Ask for all types at once; if the host refuses, find the expression to blame in the text of the query."""
+    try:
+        return tuple(source.types_of(exprs))
+    except HostRefusal as refusal:
+        for expr in exprs:
+            try:
+                source.types_of([expr])
+            except HostRefusal as culprit:
+                raise QueryBindError(str(culprit), source=text, span=extent(expr)) from None
+        raise QueryBindError(str(refusal)) from None
+
+
+def extent(expr: Expr) -> Span | None:
+    """The piece of text an expression was written as."""
+    spans = [node.span for node in walk(expr) if node.span is not None]
+    if not spans:
+        return None
+    return Span(min(span.start for span in spans), max(span.end for span in spans))

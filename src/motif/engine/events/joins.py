@@ -17,8 +17,8 @@ from motif.engine.events.zones import NOTHING, ZoneMap, zone_map
 from motif.errors import LimitExceeded, QueryDataError
 from motif.kernels import join
 from motif.kernels.build import join_loop
+from motif.plan.events.codegen import ZONE_NAMES, generate_tests
 from motif.plan.events.steps import Steps, choose_steps
-from motif.plan.events.tests import ZONE_NAMES, generate_tests
 from motif.plan.events.ways import Element, Role, Way
 from motif.plan.scalar import Lane, as_int, lane
 
@@ -275,7 +275,7 @@ class WayJoin:
         return tuple(arrays)
 
     def _zones(self) -> list[Any]:
-        """What `plan.events.tests.ZONE_NAMES` lists."""
+        """What `plan.events.codegen.ZONE_NAMES` lists."""
         zones = [zone_map(self.rows, group, zone) for group, zone in zip(self.groups, self.steps.zones, strict=True)]
         sources = [-1 if z is None else self.steps.level(z.element) for z in self.steps.zones]
         operators = [0 if z is None else ("<", "<=", ">", ">=").index(z.operator) for z in self.steps.zones]

@@ -13,11 +13,10 @@ from motif.errors import QueryBindError, UnsupportedQuery
 from motif.ir.event import EventQuery, PickMode
 from motif.ir.expr import Aggregate, At, Call, End, Expr, Literal, transform, walk
 from motif.ir.types import Kind
-from motif.plan.conditions import CURRENT, HostColumns, Lifter
+from motif.plan.conditions import HostColumns, Lifter, with_absent
 from motif.plan.events.functions import FunctionCondition, function_condition
-from motif.plan.planner import extent
-from motif.plan.scalar import Base, Const, Fold, Op, Place, Read, Scalar, scalars
-from motif.plan.source import Source
+from motif.plan.scalar import Base, Fold, Place, Read, Scalar, scalars
+from motif.plan.source import Source, extent
 from motif.plan.typer import Typer
 
 
@@ -143,7 +142,7 @@ class Typed:
 
     def scalar(self, condition: Condition) -> Scalar:
         assert condition.scalar is not None
-        node = self.typer.typed(self.with_absent(condition.scalar))
+        node = self.typer.typed(with_absent(condition.scalar, self.columns, self.source))
         if node.type.kind not in (Kind.BOOLEAN, Kind.NULL):
             raise not_a_condition(self.query, condition.expr, str(node.type))
         for inner in scalars(node):
@@ -156,16 +155,6 @@ class Typed:
                 )
         return node
 
-    def with_absent(self, node: Scalar) -> Scalar:
-        match node:
-            case Read(column=column, absent=Const()):
-                value = self.source.on_nulls([self.columns.absent[column]])[0]
-                return replace(node, absent=Const(value))  # type: ignore[arg-type]
-            case Op(args=args):
-                return replace(node, args=tuple(self.with_absent(arg) for arg in args))
-            case _:
-                return node
-
 
 def not_a_condition(query: EventQuery, expr: Expr, kind: str) -> QueryBindError:
     """WHERE has something else than a condition in it."""
@@ -175,6 +164,3 @@ def not_a_condition(query: EventQuery, expr: Expr, kind: str) -> QueryBindError:
         span=extent(expr),
         hint="compare it with something, for example <> 0 or IS NOT NULL",
     )
-
-
-__all__ = ["CURRENT", "Condition", "EventLifter", "Typed", "names_in", "split_conditions"]

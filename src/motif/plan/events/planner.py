@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from motif import limits
 from motif.errors import MotifError, QueryBindError, UnsupportedQuery, did_you_mean
-from motif.ir.event import Attribute, Duration, Event, EventCount, EventQuery, Item, PickMode
+from motif.ir.event import Attribute, Event, EventCount, EventQuery, Item
 from motif.ir.expr import Aggregate, Call, Column, Expr, Literal, Verbatim, walk
 from motif.ir.types import Kind, Schema, Type
 from motif.plan.bind import Names
@@ -17,9 +17,8 @@ from motif.plan.events.keys import certain_variables, is_implied, key_parts
 from motif.plan.events.outputs import plan_outputs
 from motif.plan.events.program import EventProgram, KeyPart, Stream
 from motif.plan.events.ways import Role, Way, ways_of
-from motif.plan.planner import extent
 from motif.plan.program import SortKey
-from motif.plan.source import HostRefusal, Source
+from motif.plan.source import Source, extent, host_types
 from motif.plan.typer import Typer
 
 TIMES = frozenset({Kind.TIMESTAMP, Kind.TIMESTAMP_TZ, Kind.DATE})
@@ -46,7 +45,7 @@ def plan_events(query: EventQuery, source: Source, stream: Stream, functions: Co
     ties = _ties(query, stream, source.schema)
     identity = _identity(query, stream, schema, columns)
     _check_rows(query, conditions, source)
-    types = _types(query, columns.exprs, source)
+    types = host_types(query.source, columns.exprs, source)
     _check_aggregates(query, columns, types)
     typer = Typer(types, source.dialect, query.source, "WHERE")
     typed = tuple(Typed(query, columns, typer, source).conditions(conditions))
@@ -161,7 +160,7 @@ def _same_types(parts: tuple[KeyPart, ...], source: Source, query: EventQuery) -
     kept = []
     for part in parts:
         exprs = list(dict.fromkeys(expr for _, expr in part.by_variable))
-        if part.written or len(set(_types(query, exprs, source))) == 1:
+        if part.written or len(set(host_types(query.source, exprs, source))) == 1:
             kept.append(part)
     return tuple(kept)
 
@@ -254,26 +253,13 @@ def _identity(query: EventQuery, stream: Stream, schema: Schema, columns: HostCo
     return tuple(columns.index(Column(name)) for name in dict.fromkeys((stream.time, *stream.order_by, *wanted)))
 
 
-def _types(query: EventQuery, exprs: Sequence[Expr], source: Source) -> tuple[Type, ...]:
-    """Ask for all types at once; if the host refuses, find the expression to blame."""
-    try:
-        return tuple(source.types_of(exprs))
-    except HostRefusal as refusal:
-        for expr in exprs:
-            try:
-                source.types_of([expr])
-            except HostRefusal as culprit:
-                raise QueryBindError(str(culprit), source=query.source, span=extent(expr)) from None
-        raise QueryBindError(str(refusal)) from None
-
-
 # -- checks
 
 
 def _check_rows(query: EventQuery, conditions: Sequence[Condition], source: Source) -> None:
     """What one event decides is a condition; asked before it becomes a part of something larger."""
     rows = [condition for condition in conditions if condition.row is not None]
-    kinds = _types(query, [condition.row for condition in rows if condition.row is not None], source)
+    kinds = host_types(query.source, [condition.row for condition in rows if condition.row is not None], source)
     for condition, kind in zip(rows, kinds, strict=True):
         if kind.kind not in (Kind.BOOLEAN, Kind.NULL):
             raise not_a_condition(query, condition.expr, str(kind))
@@ -333,13 +319,3 @@ def _check_functions(query: EventQuery, conditions: Sequence[Condition], ways: S
                 span=extent(condition.expr),
                 hint="let the function see one event only, or leave CONSUMING out",
             )
-
-
-def is_bounded(query: EventQuery) -> bool:
-    """WITHIN bounds how far a match reaches, so the stream can be cut."""
-    return isinstance(query.within, Duration | EventCount)
-
-
-def first_pick(query: EventQuery) -> PickMode | None:
-    """The first pick that chooses."""
-    return next((p.mode for p in query.picks if p.mode in (PickMode.FIRST, PickMode.LAST)), None)
