@@ -157,6 +157,7 @@ def join(
             continue
         left_time = -far
         right_begin = far
+        open_least = -far
         if entering or intervals:
             after = bounds[segment] - 1
             if what == 0 and since - 1 > after:
@@ -205,6 +206,8 @@ def join(
                                 at = items[item_at[e] + i]
                                 if begin[at] != time[at]:
                                     right_begin = min(right_begin, begin[at])
+            if what != 0 and not has_left and within >= 0:
+                open_least = clock[last_single] - within
             if entering:
                 if fixed[level] >= 0:
                     after = max(after, fixed[level] - 1)
@@ -217,8 +220,7 @@ def join(
                             clock_least = latest - within
                             clock_most = earliest + within
                     else:
-                        if not has_left:
-                            clock_least = clock[last_single] - within
+                        clock_least = open_least
                         if not has_right:
                             clock_most = earliest + within
                 group = segment
@@ -302,7 +304,7 @@ def join(
                 if intervals:
                     if begin[pos] != time[pos] and begin[pos] <= left_time:
                         continue
-                    if time[pos] >= right_begin:
+                    if time[pos] >= right_begin or opening[pos] < open_least:
                         continue
                 if distinct[level] != 0:
                     for e in range(level):

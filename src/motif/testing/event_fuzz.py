@@ -19,6 +19,7 @@ from motif.ir.event import EventQuery
 from motif.ir.expr import Column
 from motif.ir.render_event import render_events
 from motif.lang.snoop import parse_events
+from motif.plan.events.program import Stream
 from motif.testing.event_bindings import TooLong
 from motif.testing.event_engines import Bound, Engine
 from motif.testing.event_features import event_features
@@ -28,6 +29,8 @@ from motif.testing.fuzz import Tally, run_campaign
 
 STREAMS = 40
 REFERENCE_STEPS = 60_000
+COMPOSITE = 0.15
+"""Share of queries whose streams have composite events."""
 _STREAM = "stream"
 Event = Mapping[str, object]
 Answer = list[tuple[object, ...]]
@@ -38,14 +41,16 @@ def check_seed(seed: int, *, compiled: bool = False) -> Tally:
     """One random query over many streams, by every engine."""
     rng = random.Random(seed)
     query = random_event_query(rng)
-    streams = [random_stream(rng, query) for _ in range(STREAMS)]
+    start = "start" if rng.random() < COMPOSITE else None
+    streams = [random_stream(rng, query, starts=start is not None) for _ in range(STREAMS)]
     tally = Tally(queries=1)
     tally.features.update(event_features(query))
+    tally.features.update(["composite events"] if start else [])
     text = render_events(query)
     try:
         if parse_events(text) != query:
             tally.differences.append(f"seed {seed}: the text does not give the query back\n{text}\n{query}")
-        _compare(seed, query, streams, tally, compiled=compiled)
+        _compare(seed, query, streams, tally, start, compiled=compiled)
     except UnsupportedQuery:
         tally.refused += 1
     except Exception:  # noqa: BLE001 - whatever goes wrong is a finding
@@ -53,12 +58,20 @@ def check_seed(seed: int, *, compiled: bool = False) -> Tally:
     return tally
 
 
-def _compare(seed: int, query: EventQuery, streams: Sequence[Sequence[Event]], tally: Tally, *, compiled: bool) -> None:
-    engines = _Engines(query, streams)
+def _compare(
+    seed: int,
+    query: EventQuery,
+    streams: Sequence[Sequence[Event]],
+    tally: Tally,
+    start: str | None,
+    *,
+    compiled: bool,
+) -> None:
+    engines = _Engines(query, streams, start)
     expected = []
     for number, stream in enumerate(streams):
         try:
-            expected.append((number, _expected(query, stream, engines.read)))
+            expected.append((number, _expected(query, stream, engines.read, start)))
         except TooLong:
             tally.too_long += 1
     tally.cases += len(expected)
@@ -91,9 +104,11 @@ def _agree(wanted: Answer, got: Answer, *, ordered: bool) -> bool:
     return wanted == got if ordered else sorted(wanted, key=repr) == sorted(got, key=repr)
 
 
-def _expected(query: EventQuery, stream: Sequence[Event], read: list[str]) -> Answer:
-    events = in_total_order(query, [event for event in stream if event["ts"] is not None], list(COLUMNS))
-    return _by_values(match_events(query, events, steps=REFERENCE_STEPS), events, read)
+def _expected(query: EventQuery, stream: Sequence[Event], read: list[str], start: str | None) -> Answer:
+    timed = [event for event in stream if event["ts"] is not None]
+    schema = list(COLUMNS) + ([start] if start else [])
+    events = in_total_order(query, timed, schema, start_column=start)
+    return _by_values(match_events(query, events, start_column=start, steps=REFERENCE_STEPS), events, read)
 
 
 def _by_values(matches: Iterable[Mapping[str, Bound]], events: Sequence[Event], read: list[str]) -> Answer:
@@ -110,13 +125,13 @@ def _by_values(matches: Iterable[Mapping[str, Bound]], events: Sequence[Event], 
 class _Engines:
     """One program over all streams; a hidden key keeps them apart."""
 
-    def __init__(self, query: EventQuery, streams: Sequence[Sequence[Event]]) -> None:
+    def __init__(self, query: EventQuery, streams: Sequence[Sequence[Event]], start: str | None) -> None:
         self.events = [{**event, _STREAM: number} for number, stream in enumerate(streams) for event in stream]
-        columns = {**COLUMNS, _STREAM: "BIGINT"}
-        self.engine = Engine(query, self.events, columns, hidden_key=_STREAM)
+        columns = {**COLUMNS, **({start: "TIMESTAMP"} if start else {}), _STREAM: "BIGINT"}
+        self.engine = Engine(query, self.events, columns, stream=Stream(start=start), hidden_key=_STREAM)
         self.query = query
         self.program = self.engine.program
-        self.read = [name for name in COLUMNS if Column(name) in self.program.columns]
+        self.read = [name for name in (*COLUMNS, start) if name and Column(name) in self.program.columns]
         self.streams = len(streams)
 
     @property

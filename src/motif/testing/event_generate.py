@@ -43,12 +43,15 @@ def random_event_example(rng: random.Random) -> tuple[EventQuery, list[dict[str,
     return query, random_stream(rng, query)
 
 
-def random_stream(rng: random.Random, query: EventQuery) -> list[dict[str, object]]:
-    """A stream in which the query may find something; now and then with events that have no time."""
+def random_stream(rng: random.Random, query: EventQuery, *, starts: bool = False) -> list[dict[str, object]]:
+    """A stream in which the query may find something; now and then with events that have no time.
+
+    `starts`: some events are matches themselves, with a beginning of their own.
+    """
     each = any(event.repeat is not None and query.pick(event.var) is PickMode.EACH for event in query.events())
     wide = sum(event.type is None for event in query.events()) > 1
     count = rng.randint(7, 10 if each or wide else 16)
-    return random_events(rng, count, classes=_classes(query), null_times=rng.random() < 0.05)
+    return random_events(rng, count, classes=_classes(query), null_times=rng.random() < 0.05, starts=starts)
 
 
 def _classes(query: EventQuery) -> list[str]:
