@@ -93,7 +93,8 @@ def _with_helpers(source: str) -> str:
 def _plain_consume(joins: tuple[Markers, ...], calls: Markers) -> Loop:
     namespace: dict[str, Any] = {helper.__name__: helper for helper in _CONSUME_HELPERS}
     namespace |= {f"join_{number}": _plain(join.join, markers) for number, markers in enumerate(joins)}
-    exec(compile(_filled(consume.consume, calls), "<motif kernel>", "exec"), namespace)  # noqa: S102 - no query text
+    source = _filled(consume.run_join, calls) + inspect.getsource(consume.consume)
+    exec(compile(source, "<motif kernel>", "exec"), namespace)  # noqa: S102 - generated, no query text
     result: Loop = namespace["consume"]
     return result
 
@@ -101,12 +102,12 @@ def _plain_consume(joins: tuple[Markers, ...], calls: Markers) -> Loop:
 @cache
 def _compiled_consume(joins: tuple[Markers, ...], calls: Markers) -> Loop:
     bodies = [
-        "@kernel\n" + _filled(join.join, markers).replace("def join(", f"def join_{number}(", 1)
+        _filled(join.join, markers).replace("def join(", f"def join_{number}(", 1)
         for number, markers in enumerate(joins)
     ]
-    source = "\n".join(
-        (*bodies, *(_decorated(helper) for helper in _CONSUME_HELPERS), "@kernel\n" + _filled(consume.consume, calls))
-    )
+    bodies += [inspect.getsource(helper) for helper in _CONSUME_HELPERS]
+    bodies.append(_filled(consume.run_join, calls))
+    source = "\n".join((*("@inner\n" + body for body in bodies), _decorated(consume.consume)))
     result: Loop = _load(_with_helpers(source)).consume
     return result
 
@@ -152,6 +153,7 @@ def _load(body: str) -> Any:
             "from typing import Any",
             "from numba import njit",
             "kernel = njit(nogil=True, cache={cached})",
+            "inner = njit(nogil=True, cache={cached}, no_cpython_wrapper=True, no_cfunc_wrapper=True)",
             f"MOST = {arith.MOST}",
             f"LEAST = {arith.LEAST}",
             "",

@@ -2,7 +2,7 @@
 
 A result row has one column per single variable (-1: not bound) and two per list (where it begins in the items, and
 how many there are).
-`build` puts calls of the joins in place of the marker `# <call>`; they write rows from `state[3]` on.
+`build` puts calls of the joins in place of the marker `# <call>` of `run_join`; they write rows from `state[3]` on.
 
 point_*     per decision point: its first trial, its partition, first position that has not arrived, when it is, and the
             event at which it is (-1: a deadline)
@@ -68,6 +68,24 @@ def decided(row: int, rows: Any, items: Any, width: int, is_list: Any, event: in
     return last == event if event >= 0 else first == clock
 
 
+def run_join(
+    j: int,  # noqa: ARG001 - all of these are read by the generated calls
+    run: Any,  # noqa: ARG001
+    fixed: Any,  # noqa: ARG001
+    alive: Any,  # noqa: ARG001
+    join_state: Any,  # noqa: ARG001
+    rows: Any,  # noqa: ARG001
+    items: Any,  # noqa: ARG001
+    statics: Any,  # noqa: ARG001
+    works: Any,  # noqa: ARG001
+    envs: Any,  # noqa: ARG001
+) -> int:
+    """The j-th join; a function of its own, so that two places can call it."""
+    status = 0
+    # <call>
+    return status  # noqa: RET504 - the calls set it
+
+
 def consume(
     settings: Any,
     point_at: Any,
@@ -101,16 +119,15 @@ def consume(
     state: Any,
     fired: Any,
     fired_items: Any,
-    statics: Any,  # noqa: ARG001 - read by generated calls
-    works: Any,  # noqa: ARG001
-    envs: Any,  # noqa: ARG001
+    statics: Any,
+    works: Any,
+    envs: Any,
 ) -> int:
     """Write fired rows from where `state` says; returns why it stopped."""
     width = settings[0]
     points = settings[1]
     pause = settings[2]
     most = settings[3]
-    status = 0
     done = 0
     while state[0] < points:
         point = state[0]
@@ -142,8 +159,7 @@ def consume(
             join_state[2] = segment - 1
             join_state[3] = found
             join_state[4] = written
-            target = 0
-            # <call>
+            status = run_join(j, run, fixed, alive, join_state, rows, items, statics, works, envs)
             if status == 1:
                 return 1
             if status == 2:
@@ -189,8 +205,7 @@ def consume(
                 join_state[2] = segment - 1
                 join_state[3] = chosen
                 join_state[4] = top
-                target = 1  # noqa: F841 - read by the calls: write into `rivals`
-                # <call>
+                status = run_join(j, run, fixed, alive, join_state, rivals, rival_items, statics, works, envs)
                 if status == 1:
                     return 1
                 if status == 2:

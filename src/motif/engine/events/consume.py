@@ -149,17 +149,15 @@ class Consumer:
         return np.zeros(size, np.int64) if self.compiled else [0] * size
 
     def _calls(self) -> tuple[tuple[str, str], ...]:
-        """Calls of the joins, by number, into the matches or into their rivals."""
+        """Calls of the joins, by number."""
         lines = []
         for number, one in enumerate(self.joins):
             static, times, work = one.fixed_part
             first = ", ".join(f"statics[{number}][{i}]" for i in range(len(static) + len(times)))
             then = ", ".join(f"works[{number}][{i}]" for i in range(len(work)))
-            lines.append(f"{'elif' if number else 'if'} j == {number} and target == 0:")
-            call = f"status = join_{number}(run, {first}, fixed, alive, {then}, join_state"
-            lines.append(f"    {call}, rows, items, envs[{number}])")
-            lines.append(f"elif j == {number}:")
-            lines.append(f"    {call}, rivals, rival_items, envs[{number}])")
+            results = f"join_state, rows, items, envs[{number}]"
+            lines.append(f"{'elif' if number else 'if'} j == {number}:")
+            lines.append(f"    status = join_{number}(run, {first}, fixed, alive, {then}, {results})")
         return (("call", "\n".join(lines)),)
 
     def _tuples(self) -> tuple[Any, Any, Any]:
