@@ -57,8 +57,12 @@ class Bindings:
         alive: Sequence[int],
         functions: Mapping[str, Function],
         budget: Budget,
+        known_ways: Sequence[Way] | None = None,
+        known_roles: Roles | None = None,
     ) -> None:
-        self.roles = Roles(query)
+        """What is known of the query may be given, so that it is not worked out at each decision point."""
+        self.roles = Roles(query) if known_roles is None else known_roles
+        self._ways = tuple(ways(query.pattern)) if known_ways is None else known_ways
         self._query = query
         self._stream = stream
         self._alive = alive
@@ -69,7 +73,7 @@ class Bindings:
 
     def all(self) -> Iterator[tuple[Way, Binding]]:
         """Every match before picks, with the way it takes through the pattern."""
-        for way in ways(self._query.pattern):
+        for way in self._ways:
             self._way = way
             for singles in self._single_bindings(way):
                 if singles:
@@ -102,7 +106,7 @@ class Bindings:
         """SEQ: each element ends strictly before the next begins."""
         return all(
             self._stream.before(one, other)
-            for left, right in way.in_order()
+            for left, right in way.in_order
             for one in binding.get(left, ())
             for other in binding.get(right, ())
         )
@@ -286,7 +290,7 @@ class Bindings:
     def _single_bindings(self, way: Way) -> Iterator[Binding]:
         """Events for the single variables, in order, of their classes, with the conditions that name them only."""
         singles = [event for event in way.events() if event.var in self.roles.single]
-        order = way.in_order()
+        order = way.in_order
         ready: list[list[Condition]] = [[] for _ in range(len(singles) + 1)]
         lists = {event.var for event in way.events()} & self.roles.lists
         for condition in self.roles.final(way):
@@ -367,4 +371,4 @@ def is_open(way: Way, binding: Binding, lists: frozenset[str]) -> bool:
 
 def is_followed(way: Way, name: str, binding: Binding, single: frozenset[str]) -> bool:
     """Whether another single variable that is bound comes after this one in the pattern."""
-    return any(left == name and right in binding and right in single for left, right in way.in_order())
+    return any(left == name and right in binding and right in single for left, right in way.in_order)

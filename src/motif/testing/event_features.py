@@ -31,7 +31,7 @@ def event_features(query: EventQuery) -> set[str]:
     for node in walk(query.pattern):
         found.update(_of_node(node))
     for way in ways(query.pattern):
-        for sequence in way.sequences():
+        for sequence in way.sequences:
             found.update(_of_sequence(sequence))
     for condition in query.conditions:
         found.update(_of_condition(query, condition))

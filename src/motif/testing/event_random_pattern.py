@@ -127,10 +127,10 @@ def _all_events(pattern: Pattern) -> Iterator[Event]:
 def _is_clear(way: Way) -> bool:
     if not any(event.repeat is None for event in way.events()):
         return False
-    in_sequences = {id(item) for sequence in way.sequences() for item in sequence.items}
+    in_sequences = {id(item) for sequence in way.sequences for item in sequence.items}
     if any(id(event) not in in_sequences for event in way.events() if event.repeat is not None):
         return False
-    return all(_is_clear_sequence(sequence) for sequence in way.sequences())
+    return all(_is_clear_sequence(sequence) for sequence in way.sequences)
 
 
 def _is_clear_sequence(sequence: Sequence) -> bool:
@@ -167,7 +167,7 @@ def _picks_one(query: EventQuery, var: str) -> bool:
 
 
 def _is_open(way: Way, single: set[str]) -> bool:
-    for sequence in way.sequences():
+    for sequence in way.sequences:
         for item in reversed(sequence.items):
             if isinstance(item, Not):
                 return True

@@ -179,6 +179,7 @@ class _Answer:
         self._functions = functions
         self._budget = budget
         self._roles = Roles(query)
+        self._ways = tuple(ways(query.pattern))
         self._all = tuple(range(len(stream.rows)))
 
     def keeping(self) -> Iterator[tuple[Moment, Binding]]:
@@ -199,7 +200,8 @@ class _Answer:
 
     def _picked(self, alive: Sequence[int]) -> list[tuple[Way, Binding]]:
         """PICK: each pick filters, in the order written; its WITHIN has been a condition before."""
-        matches = list(Bindings(self._query, self._stream, alive, self._functions, self._budget).all())
+        known = (self._functions, self._budget, self._ways, self._roles)
+        matches = list(Bindings(self._query, self._stream, alive, *known).all())
         for pick in self._query.picks:
             if pick.mode in (PickMode.FIRST, PickMode.LAST):
                 matches = _best(pick, matches)

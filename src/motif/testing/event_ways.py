@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeAlias, assert_never
 
 from motif.ir.event import (
@@ -47,7 +48,7 @@ class Neighbours:
     right: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Way:
     """One choice of parts."""
 
@@ -62,15 +63,17 @@ class Way:
         """The NOTs of this way."""
         return tuple(node for node in walk(self.tree) if isinstance(node, Not))
 
-    def sequences(self) -> Iterator[Sequence]:
+    @cached_property
+    def sequences(self) -> tuple[Sequence, ...]:
         """Every SEQ of this way."""
-        return (node for node in walk(self.tree) if isinstance(node, Sequence))
+        return tuple(node for node in walk(self.tree) if isinstance(node, Sequence))
 
+    @cached_property
     def in_order(self) -> set[tuple[str, str]]:
         """Pairs of variables of which the first ends before the second begins."""
         return {
             (left, right)
-            for sequence in self.sequences()
+            for sequence in self.sequences
             for one, other in itertools.combinations(sequence.items, 2)
             for left in names(one)
             for right in names(other)
@@ -80,7 +83,7 @@ class Way:
         """Of a NOT or of a variable: in its SEQ, else in the SEQs around that; there may be none."""
         left: tuple[int, ...] = ()
         right: tuple[int, ...] = ()
-        for sequence in reversed(list(self.sequences())):
+        for sequence in reversed(self.sequences):
             place = next((n for n, item in enumerate(sequence.items) if _holds(item, element)), None)
             if place is None:
                 continue
@@ -92,7 +95,7 @@ class Way:
 
     def is_adjacent(self, name: str, single: frozenset[str]) -> bool:
         """Whether another list follows a list, with no single variable between them."""
-        order = self.in_order()
+        order = self.in_order
         lists = {event.var for event in self.events()} - single
         return any(
             (name, other) in order and not any((name, s) in order and (s, other) in order for s in single)
@@ -101,7 +104,7 @@ class Way:
 
     def is_followed(self, name: str, single: frozenset[str]) -> bool:
         """Whether a single variable comes after a variable."""
-        return any((name, other) in self.in_order() for other in single)
+        return any((name, other) in self.in_order for other in single)
 
 
 def ways(pattern: Pattern) -> Iterator[Way]:
