@@ -7,7 +7,8 @@ how many there are).
 point_*     per decision point: its first trial, its partition, first position that has not arrived, when it is, and the
             event at which it is (-1: a deadline)
 trial_*     joins to run at a point: which, and the event to fix (-1: none)
-base        settings of each join; depths; level_at: the level that binds a column in each join, or -1
+base        settings of each join; depths; level_at: the level that binds a column in each join, or -1;
+            leads: 1 for the first join of each way, plus 2 for a way that waits
 is_list     per column: 1 for a list (its count is in the next column), 2 for that count
 deadline    per event: the deadline of a match that begins with it
 consumed    per column: 1 where its events are consumed; picks: columns of FIRST and LAST; late: 1 for LAST
@@ -42,7 +43,8 @@ def agree(a: int, b: int, but: int, rows: Any, items: Any, width: int, is_list: 
             if rows[a * width + c] != rows[b * width + c]:
                 return False
         else:
-            if rows[a * width + c + 1] != rows[b * width + c + 1]:
+            # A list that a way does not have counts as one that is empty.
+            if max(rows[a * width + c + 1], 0) != max(rows[b * width + c + 1], 0):
                 return False
             for i in range(rows[a * width + c + 1]):
                 if items[rows[a * width + c] + i] != items[rows[b * width + c] + i]:
@@ -98,6 +100,7 @@ def consume(
     base: Any,
     depths: Any,
     level_at: Any,
+    leads: Any,
     is_list: Any,
     deadline: Any,
     consumed: Any,
@@ -128,6 +131,7 @@ def consume(
     points = settings[1]
     pause = settings[2]
     most = settings[3]
+    twins = settings[4] != 0
     done = 0
     while state[0] < points:
         point = state[0]
@@ -180,36 +184,46 @@ def consume(
             chosen = 0
             top = 0
             for row in range(found):
-                j = row_join[row]
                 known = False
                 for earlier in range(row):
-                    same = row_join[earlier] == j
+                    same = True
                     for c in range(width):
                         if is_list[c] == 0 and late[c] < 0 and rows[row * width + c] != rows[earlier * width + c]:
                             same = False
                     known = known or same
                 if known:
                     continue
-                for i in range(depths[j]):
-                    fixed[i] = -1
-                for c in range(width):
-                    if is_list[c] == 0 and late[c] < 0 and level_at[j * width + c] >= 0:
-                        fixed[level_at[j * width + c]] = rows[row * width + c]
-                for i in range(13):
-                    run[i] = base[j * 13 + i]
-                run[3] = 0
-                run[4] = point_until[point]
-                run[10] = segment + 1
-                join_state[0] = -1
-                join_state[1] = 0
-                join_state[2] = segment - 1
                 join_state[3] = chosen
                 join_state[4] = top
-                status = run_join(j, run, fixed, alive, join_state, rivals, rival_items, statics, works, envs)
-                if status == 1:
-                    return 1
-                if status == 2:
-                    return 3
+                for j in range(len(depths)):
+                    # Any way that binds the same variables may lead to a rival; one join of each will do.
+                    fits = (leads[j] & 1) != 0
+                    for c in range(width):
+                        if is_list[c] == 0 and late[c] < 0:
+                            fits = fits and (level_at[j * width + c] >= 0) == (rows[row * width + c] >= 0)
+                    if not fits:
+                        continue
+                    for i in range(depths[j]):
+                        fixed[i] = -1
+                    for c in range(width):
+                        if is_list[c] == 0 and late[c] < 0 and level_at[j * width + c] >= 0:
+                            fixed[level_at[j * width + c]] = rows[row * width + c]
+                    for i in range(13):
+                        run[i] = base[j * 13 + i]
+                    run[3] = 0
+                    run[4] = point_until[point]
+                    run[10] = segment + 1
+                    join_state[0] = -1
+                    join_state[1] = 0
+                    join_state[2] = segment - 1
+                    before = join_state[3]
+                    status = run_join(j, run, fixed, alive, join_state, rivals, rival_items, statics, works, envs)
+                    if status == 1 or join_state[3] > len(order):
+                        return 1
+                    if status == 2:
+                        return 3
+                    for r in range(before, join_state[3]):
+                        order[r] = j
                 count = join_state[3]
                 if count > len(flags):
                     return 1
@@ -232,7 +246,9 @@ def consume(
                                 flags[r] = 0
                                 break
                 for r in range(chosen, count):
-                    if flags[r] != 0 and decided(r, rivals, rival_items, width, is_list, event, clock, deadline):
+                    # Of a way that waits only a deadline decides, of the others only an event.
+                    due = flags[r] != 0 and ((leads[order[r]] & 2) != 0) == (event < 0)
+                    if due and decided(r, rivals, rival_items, width, is_list, event, clock, deadline):
                         twice = False
                         for s in range(chosen):
                             twice = twice or agree(r, s, -1, rivals, rival_items, width, is_list)
@@ -248,8 +264,8 @@ def consume(
                 rows[i] = rivals[i]
             for i in range(top):
                 items[i] = rival_items[i]
-        elif found > 1 and event < 0:
-            # Several events of one deadline may have led to the same match.
+        elif found > 1 and (event < 0 or twins):
+            # Several events of one deadline, or several ways, may have led to the same match.
             kept = 0
             for row in range(found):
                 twice = False

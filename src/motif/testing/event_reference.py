@@ -201,7 +201,7 @@ class _Answer:
     def _picked(self, alive: Sequence[int]) -> list[tuple[Way, Binding]]:
         """PICK: each pick filters, in the order written; its WITHIN has been a condition before."""
         known = (self._functions, self._budget, self._ways, self._roles)
-        matches = list(Bindings(self._query, self._stream, alive, *known).all())
+        matches = _distinct(Bindings(self._query, self._stream, alive, *known).all())
         for pick in self._query.picks:
             if pick.mode in (PickMode.FIRST, PickMode.LAST):
                 matches = _best(pick, matches)
@@ -262,6 +262,14 @@ class _Answer:
             numbers = [self._stream.numbers[place] for place in binding.get(name, ())]
             match[name] = None if not numbers else numbers[0] if event.repeat is None else numbers
         return match
+
+
+def _distinct(matches: Iterator[tuple[Way, Binding]]) -> list[tuple[Way, Binding]]:
+    """Each binding once, also where several ways lead to it: they differ in lists that are empty."""
+    found: dict[frozenset[tuple[str, tuple[int, ...]]], tuple[Way, Binding]] = {}
+    for way, binding in matches:
+        found.setdefault(frozenset(binding.items()), (way, binding))
+    return list(found.values())
 
 
 def _best(pick: Pick, matches: list[tuple[Way, Binding]]) -> list[tuple[Way, Binding]]:

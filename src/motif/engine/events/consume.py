@@ -16,7 +16,7 @@ from motif.engine.events.rows import EventRows
 from motif.ir.event import PickMode
 from motif.kernels import consume, join
 from motif.kernels.build import consume_loop, reach_loop
-from motif.plan.events.ways import Role
+from motif.plan.events.ways import Role, coincide
 
 PAUSE_POINTS, PAUSE_POINTS_PLAIN = 100_000, 200
 """After so many decision points the loop comes back, so that Ctrl-C is heard."""
@@ -121,7 +121,8 @@ class Consumer:
             spaces = self._spaces(room, most)
             fired, fired_items = self._zeros(max(FIRED_ROOM, room) * self._width), self._zeros(max(FIRED_ROOM, room))
             pause = PAUSE_POINTS if self.compiled else PAUSE_POINTS_PLAIN
-            settings = self._ints([self._width, len(fixed[1]), pause, most])
+            twins = coincide(self.rows.program.ways)
+            settings = self._ints([self._width, len(fixed[1]), pause, most, twins])
             status = loop(settings, *fixed, *spaces, state, fired, fired_items, *self._tuples())
             self.mode.check(began)
             parts.append(self._harvest(state, fired, fired_items))
@@ -189,6 +190,7 @@ class Consumer:
             self._ints([value for one in base for value in one]),
             self._ints([one.depth for one in self.joins]),
             self._ints([level for one in self.joins for level in _level_at(one, place, width)]),
+            self._ints([self._lead(number) for number in range(len(self.joins))]),
             self._ints(self._kinds(place, width)),
             self._ints(self.rows.deadlines),
             self._ints(self._consumed(place, width)),
@@ -199,6 +201,12 @@ class Consumer:
             self._zeros(13),
             self._zeros(5),
         ]
+
+    def _lead(self, number: int) -> int:
+        """1 for the first join of a way, plus 2 for a way that waits."""
+        one = self.joins[number]
+        is_first = number == 0 or self.joins[number - 1].number != one.number
+        return int(is_first) + 2 * int(one.way.waits(self.query))
 
     def _settings(self, one: WayJoin) -> list[int]:
         settings = [int(value) for value in one.settings(0, None, True, 0, None)]

@@ -84,6 +84,25 @@ class EventMatches:
         start = int(part.start[match])
         return tuple(self.items[start : start + int(part.count[match])].tolist())
 
+    def list_numbers(self, var: str) -> Array:
+        """A number per distinct list."""
+        part = self.lists[var]
+        known: dict[bytes, int] = {}
+        numbers = np.empty(len(self), np.int64)
+        for match, (start, count) in enumerate(zip(part.start.tolist(), part.count.tolist(), strict=True)):
+            numbers[match] = known.setdefault(self.items[start : start + count].tobytes(), len(known))
+        return numbers
+
+    def distinct(self) -> EventMatches:
+        """Each match once, where several ways through the pattern lead to the same."""
+        if len(self) < 2:
+            return self
+        keys = [*self.singles.values(), *(self.list_numbers(var) for var in self.lists)]
+        order = np.lexsort(keys)
+        new = np.ones(len(order), bool)
+        new[1:] = np.logical_or.reduce([key[order][1:] != key[order][:-1] for key in keys])
+        return self.take(np.sort(order[new]))
+
     def in_order(self, variables: Sequence[str]) -> EventMatches:
         """By last event, first event, then the events one by one, then by what the variables bind."""
         return self.take(self._canonical_order(variables))

@@ -26,6 +26,7 @@ from motif.engine.matcher import COMPILE_FROM_ROWS
 from motif.engine.order import Arrangement, Layout, arrange
 from motif.plan.events.program import EventProgram
 from motif.plan.events.steps import Estimates
+from motif.plan.events.ways import coincide
 from motif.plan.outputs import leaf_name
 
 T = TypeVar("T")
@@ -141,4 +142,6 @@ def find_in_slices(rows: EventRows, functions: Functions, parts: int, *, compile
         return joined(found)
 
     matches = joined(_on_threads(work, parts))
+    if coincide(program.ways):
+        matches = matches.distinct()
     return apply_picks(matches, program.query.picks, rows.segment).in_order(program.variables)

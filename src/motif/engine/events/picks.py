@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from motif.engine.arrays import Array
-from motif.engine.events.matches import NEVER, EventMatches, Lists
+from motif.engine.events.matches import NEVER, EventMatches
 from motif.ir.event import Pick, PickMode
 
 
@@ -26,18 +26,9 @@ def _kept(matches: EventMatches, pick: Pick, segment: Array) -> Array:
     own = matches.singles[pick.var]
     others = [segment[matches.last()]]
     others += [column for var, column in matches.singles.items() if var != pick.var]
-    others += [_list_numbers(matches, part) for part in matches.lists.values()]
+    others += [matches.list_numbers(var) for var in matches.lists]
     rank = np.where(own < 0, NEVER, own if pick.mode is PickMode.FIRST else -own)
     order = np.lexsort((rank, *others))
     leads = np.ones(len(order), bool)
     leads[1:] = np.logical_or.reduce([column[order][1:] != column[order][:-1] for column in others])
     return np.sort(order[leads])
-
-
-def _list_numbers(matches: EventMatches, part: Lists) -> Array:
-    """A number per distinct list."""
-    known: dict[bytes, int] = {}
-    numbers = np.empty(len(matches), np.int64)
-    for match, (start, count) in enumerate(zip(part.start.tolist(), part.count.tolist(), strict=True)):
-        numbers[match] = known.setdefault(matches.items[start : start + count].tobytes(), len(known))
-    return numbers

@@ -15,6 +15,7 @@ from motif.engine.events.simulate import simulate
 from motif.engine.matcher import COMPILE_FROM_ROWS
 from motif.plan.events.program import EventProgram
 from motif.plan.events.steps import Estimates
+from motif.plan.events.ways import coincide
 
 NO_FUNCTIONS = Functions({})
 
@@ -67,6 +68,8 @@ def _find(rows: EventRows, functions: Functions, mode: Mode, in_order: bool) -> 
         join = WayJoin(rows, number, mode, choose=not tested_later)
         parts += [functions.filtered(rows, chunk) for chunk in join.chunks()]
     matches = joined(parts)
+    if coincide(program.ways):
+        matches = matches.distinct()
     if program.query.consuming:
         return simulate(rows, matches)
     picked = apply_picks(matches, program.query.picks, rows.segment)

@@ -7,6 +7,7 @@ neighbours, deadlines) is worked out from that order alone.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from collections.abc import Sequence as Several
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import combinations, islice, pairwise, product
@@ -137,6 +138,12 @@ def ways_of(query: EventQuery) -> tuple[Way, ...]:
                 hint="let the last event of the list be one of its own: SEQ(Login f{4,}; Login s)",
             )
     return tuple(found)
+
+
+def coincide(ways: Several[Way]) -> bool:
+    """Whether two ways can bind the same: they differ in what may be empty only."""
+    bound = [frozenset(way.elements[number].var for number in way.singles()) for way in ways]
+    return len(set(bound)) < len(bound)
 
 
 def _spelled_out(pattern: Pattern, query: EventQuery) -> Iterator[_Tree]:
