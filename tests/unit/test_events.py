@@ -7,6 +7,7 @@ import warnings
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -53,11 +54,10 @@ def test_arrow() -> None:
 
 
 def test_pandas_polars_and_paths(tmp_path: Any) -> None:
-    polars = pytest.importorskip("polars")
     path = tmp_path / "events.parquet"
     pq.write_table(EVENTS, path)
     assert pairs(motif.match(EVENTS.to_pandas(), PAIR)) == [(1, 3), (2, 3)]
-    assert pairs(motif.match(polars.from_arrow(EVENTS), PAIR).to_arrow()) == [(1, 3), (2, 3)]
+    assert pairs(motif.match(pl.from_arrow(EVENTS), PAIR).to_arrow()) == [(1, 3), (2, 3)]
     assert pairs(motif.match(path, PAIR)) == [(1, 3), (2, 3)]
 
 

@@ -22,20 +22,24 @@ SHARDS_PER_CORE = 3
 """Several, so that a core that drew a large partition does not finish last by far."""
 
 
+def cores() -> int:
+    """Cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def match_rows(program: Program, rows: pa.Table, plan: Layout, *, compiled: bool | None) -> list[pa.Table]:
     """Leaves of all matches in rows that are in no order."""
     if compiled is None:
         compiled = rows.num_rows >= COMPILE_FROM_ROWS
     arrangement = Arrangement(rows, plan)
-    cores = os.cpu_count() or 1
-    shards = min(cores * SHARDS_PER_CORE, max(rows.num_rows // SHARD_ROWS, 1)) if plan.keys else 1
+    shards = min(cores() * SHARDS_PER_CORE, max(rows.num_rows // SHARD_ROWS, 1)) if plan.keys else 1
 
     def work(number: int) -> list[pa.Table]:
         return list(_matches(Session(program, compiled=compiled), arrangement.shard(number, shards)))
 
     if shards == 1:
         return work(0)
-    with ThreadPoolExecutor(min(cores, shards), thread_name_prefix="motif-match") as pool:
+    with ThreadPoolExecutor(min(cores(), shards), thread_name_prefix="motif-match") as pool:
         return [leaves for part in pool.map(work, range(shards)) for leaves in part]
 
 

@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from motif.engine.events.parallel import SHARD_ROWS, why_in_sequence
+from motif.engine.events.parallel import why_in_sequence
 from motif.engine.matcher import COMPILE_FROM_ROWS
 from motif.engine.order import crossing
+from motif.engine.parallel import SHARD_ROWS
 from motif.explanation.events import Sketch, event_facts
 from motif.explanation.facts import ClauseFacts, Step
 from motif.explanation.hosts import crossing_notes, raise_first

@@ -14,7 +14,6 @@ from motif.engine.events.parallel import match_events
 from motif.engine.order import crossing, layout
 from motif.errors import MotifError, QueryBindError, did_you_mean
 from motif.hosts.duckdb import (
-    MEMORY_BYTES,
     Database,
     DuckSource,
     Progress,
@@ -191,6 +190,3 @@ def with_time(program: EventProgram, events: pa.Table) -> pa.Table:
         )
         events = events.filter(pc.is_valid(times))
     return events
-
-
-__all__ = ["MEMORY_BYTES", "START", "Stack", "match_stack", "run_program", "stack_errors"]

@@ -6,7 +6,6 @@ each other by the window: a slice owns the matches that begin in it, so together
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
@@ -24,18 +23,15 @@ from motif.engine.events.rows import EventRows
 from motif.engine.events.run import find_matches, is_large, match_sorted, no_matches
 from motif.engine.matcher import COMPILE_FROM_ROWS
 from motif.engine.order import Arrangement, Layout, arrange
+from motif.engine.parallel import SHARD_ROWS, SHARDS_PER_CORE, cores
 from motif.plan.events.program import EventProgram
 from motif.plan.events.steps import Estimates
 from motif.plan.events.ways import coincide
 from motif.plan.outputs import leaf_name
 
 T = TypeVar("T")
-SHARD_ROWS = 100_000
-"""Fewer events than this are not worth a thread."""
 SAMPLE = 100_000
 """Events by which the order of steps is chosen."""
-PER_CORE = 3
-"""Several, so that a core that drew a large part does not finish last by far."""
 
 
 def match_events(
@@ -66,13 +62,8 @@ def _estimates(program: EventProgram, events: pa.Table, plan: Layout) -> Estimat
     return EventRows(program, sample).estimates
 
 
-def cores() -> int:
-    """Cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 def _parts(rows: int) -> int:
-    return min(cores() * PER_CORE, max(rows // SHARD_ROWS, 1)) if cores() > 1 else 1
+    return min(cores() * SHARDS_PER_CORE, max(rows // SHARD_ROWS, 1)) if cores() > 1 else 1
 
 
 def _on_threads(work: Callable[[int], T], parts: int) -> list[T]:
