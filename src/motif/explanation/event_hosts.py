@@ -116,7 +116,7 @@ def duckdb_facts(queries: Sequence[EventQuery], data: Any, options: EventOptions
 
 
 def _compiled() -> str:
-    return f"compiled from {COMPILE_FROM_ROWS:,} events on (Numba); below that, plain Python"
+    return f"compiled from {COMPILE_FROM_ROWS:,} events on (Numba); below that, plain Python unless it takes long"
 
 
 def _counted(program: EventProgram, source: Any) -> tuple[Estimates, str]:
