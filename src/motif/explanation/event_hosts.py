@@ -18,7 +18,7 @@ from motif.ir.render import Dialect
 from motif.options import EventOptions
 from motif.plan.conditions import HostColumns
 from motif.plan.events.conditions import EventLifter, split_conditions
-from motif.plan.events.keys import certain_variables, is_implied, key_parts
+from motif.plan.events.keys import is_implied, key_parts
 from motif.plan.events.program import EventProgram
 from motif.plan.events.steps import Estimates
 from motif.plan.events.ways import ways_of
@@ -39,8 +39,7 @@ def _text_sketch(query: EventQuery, options: EventOptions, *, composed: bool) ->
     lifter = EventLifter(query, HostColumns(), "duckdb")
     ways = ways_of(query)
     parts = key_parts(query, options.stream, lifter, ways)
-    certain = certain_variables(ways)
-    kept = tuple(c for c in query.conditions if not is_implied(c, parts, lifter, certain))
+    kept = tuple(c for c in query.conditions if not is_implied(c, parts, lifter, ways))
     conditions = split_conditions(replace(query, conditions=kept), lifter.columns, "duckdb", options.functions)
     parallel = _parallel(query, keyed=bool(parts), composed=composed)
     estimates = _equal_counts(query)

@@ -18,7 +18,7 @@ from motif.options import notes_on
 from motif.plan.conditions import HostColumns
 from motif.plan.events.conditions import Condition, EventLifter
 from motif.plan.events.functions import VECTORIZED
-from motif.plan.events.keys import certain_variables, is_implied
+from motif.plan.events.keys import is_implied
 from motif.plan.events.program import KeyPart, Stream
 from motif.plan.events.steps import Estimates
 from motif.plan.events.ways import Role, Way
@@ -118,10 +118,9 @@ def _found_key(sketch: Sketch, part: KeyPart) -> str:
         names = [node.var for node in walk(sketch.query.pattern) if isinstance(node, Event)]
         shown = ", ".join(f"{sketch.text(own[var])} of {var}" for var in names)
     lifter = EventLifter(sketch.query, HostColumns(), sketch.dialect)
-    certain = certain_variables(sketch.ways)
     # Which conditions say so does not depend on whether they are still tested.
     parts = [replace(part, is_required=True)]
-    found = [sketch.text(c) for c in sketch.query.conditions if is_implied(c, parts, lifter, certain)]
+    found = [sketch.text(c) for c in sketch.query.conditions if is_implied(c, parts, lifter, sketch.ways)]
     return f"{shown}, found from {' AND '.join(found)}" if found else f"{shown}, found from the conditions"
 
 

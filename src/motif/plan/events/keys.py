@@ -38,18 +38,20 @@ def certain_variables(ways: Sequence[Way]) -> frozenset[str]:
     return frozenset(set.intersection(*bound)) if bound else frozenset()
 
 
-def is_implied(condition: Expr, parts: Sequence[KeyPart], lifter: EventLifter, certain: frozenset[str]) -> bool:
+def is_implied(condition: Expr, parts: Sequence[KeyPart], lifter: EventLifter, ways: Sequence[Way]) -> bool:
     """An equality that holds for all events of one partition need not be tested.
 
-    One side may be a list or a NOT, which are tested event by event; a variable that is not bound would make it NULL.
+    One side may be a NOT, or a list that every way has: they are tested event by event. A variable that a way does not
+    have makes it NULL there.
     """
     sides = _equality(condition, lifter)
     required = [part for part in parts if part.is_required]
     if sides is None or not any(all(side in part.by_variable for side in sides) for part in required):
         return False
     events = lifter.events
-    tested = {event.var for event in events.negated()} | ({e.var for e in events.events()} - lifter.single)
-    uncertain = {var for var, _ in sides} - certain
+    everywhere = frozenset.intersection(*(frozenset(element.var for element in way.elements) for way in ways))
+    tested = {event.var for event in events.negated()} | (everywhere - lifter.single)
+    uncertain = {var for var, _ in sides} - certain_variables(ways)
     return len(uncertain) <= 1 and uncertain <= tested
 
 

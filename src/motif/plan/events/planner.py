@@ -13,7 +13,7 @@ from motif.ir.types import Kind, Schema, Type
 from motif.plan.bind import Names
 from motif.plan.conditions import HostColumns
 from motif.plan.events.conditions import Condition, EventLifter, Typed, not_a_condition, split_conditions
-from motif.plan.events.keys import certain_variables, is_implied, key_parts
+from motif.plan.events.keys import is_implied, key_parts
 from motif.plan.events.outputs import plan_outputs
 from motif.plan.events.program import EventProgram, KeyPart, Stream
 from motif.plan.events.ways import Role, Way, ways_of
@@ -34,8 +34,7 @@ def plan_events(query: EventQuery, source: Source, stream: Stream, functions: Co
     every_way = ways_of(query)
     parts = _same_types(key_parts(query, stream, lifter, every_way), source, query)
     keys = tuple(columns.index(part.expr) for part in parts)
-    certain = certain_variables(every_way)
-    kept = tuple(c for c in query.conditions if not is_implied(c, parts, lifter, certain))
+    kept = tuple(c for c in query.conditions if not is_implied(c, parts, lifter, every_way))
     conditions = split_conditions(replace(query, conditions=kept), columns, source.dialect, functions)
     time = columns.index(Column(stream.time))
     start = None if stream.start is None else columns.index(Column(stream.start))
