@@ -31,10 +31,11 @@ PAGES = [
     "docs/python.md",
     "docs/python-builder.md",
     "docs/event-language.md",
+    "docs/streams.md",
     "docs/cli.md",
     "docs/hosts.md",
 ]
-SPARK_PAGES = ["README.md", "docs/hosts.md"]
+SPARK_PAGES = ["README.md", "docs/hosts.md", "docs/streams.md", "docs/sinks.md"]
 REFERENCE = ROOT / "docs" / "match-recognize.md"
 EVENT_REFERENCE = ROOT / "docs" / "event-language.md"
 FENCE = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

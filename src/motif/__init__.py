@@ -26,7 +26,7 @@ The event language, as text or built in Python (`seq`, `ev`, ...), is answered b
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from motif.errors import (
     Diagnostic,
@@ -39,7 +39,15 @@ from motif.errors import (
 )
 
 if TYPE_CHECKING:
+    from datetime import timedelta
+    from os import PathLike
+
+    from pyspark.sql.streaming.query import StreamingQuery
+
+    from motif.engine.stream.status import Status
     from motif.explanation import Explanation
+    from motif.hosts.duckdb_stream import Stream
+    from motif.hosts.spark.sink import Sink
     from motif.lang.builder import (
         ALL,
         all_of,
@@ -78,6 +86,7 @@ __all__ = [
     "QueryBindError",
     "QueryDataError",
     "QuerySyntaxError",
+    "Stream",
     "UnsupportedQuery",
     "all_of",
     "any_of",
@@ -103,7 +112,9 @@ __all__ = [
     "row",
     "rows",
     "seq",
+    "sink",
     "sql",
+    "status",
     "subset",
     "tseq",
     "vectorized",
@@ -118,6 +129,8 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'motif' has no attribute {name!r}")
     if name == "vectorized":
         from motif import options as home
+    elif name == "Stream":
+        from motif.hosts import duckdb_stream as home  # type: ignore[no-redef]
     else:
         from motif.lang import builder as home  # type: ignore[no-redef]
     globals()[name] = found = getattr(home, name)
@@ -128,15 +141,26 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
 
 
-def sql(query: str, *, tables: Mapping[str, Any] | None = None, spark: Any = None) -> Any:
+def sql(
+    query: str,
+    *,
+    tables: Mapping[str, Any] | None = None,
+    spark: Any = None,
+    lateness: str | timedelta | None = None,
+    emit: Sequence[str] | str | None = None,
+    buckets: int = 16,
+) -> Any:
     """Answer a whole SQL statement with MATCH_RECOGNIZE clauses in it.
 
     With `tables` (name -> path, or Arrow, pandas or Polars table) DuckDB is the host and a `pyarrow.Table` comes
     back; with `spark` (a session) its tables and views are used and a lazy DataFrame comes back.
-    """
-    from motif import api
 
-    return api.sql(query, tables=tables, spark=spark)
+    A clause over a stream (a view of `spark.readStream`) makes the result a streaming DataFrame; `lateness`, `emit` and
+    `buckets` are as for `match`.
+    """
+    from motif import api, options
+
+    return api.sql(query, tables=tables, spark=spark, live=options.LiveOptions(lateness, emit, buckets=buckets))
 
 
 def match(
@@ -147,6 +171,11 @@ def match(
     type: str | None = None,  # noqa: A002 - the word for it
     order_by: str | Sequence[str] = (),
     functions: Mapping[str, Callable[..., Any]] | None = None,
+    lateness: str | timedelta | None = None,
+    emit: Sequence[str] | str | None = None,
+    on_error: Literal["fail", "skip"] = "fail",
+    archive: Any = None,
+    buckets: int = 16,
 ) -> Any:
     """Matches of one query over `data`, as the kind of table that `data` is.
 
@@ -155,13 +184,52 @@ def match(
     queries (a list, or one text with `;` between them), each of which sees the matches of those before it as events;
     the result is that of the last.
 
-    The rest is for event queries. `data` may then be a mapping of several inputs; one without a class column has the
+    The next are for event queries. `data` may then be a mapping of several inputs; one without a class column has the
     class of its name. `time` (default `ts`) and `type` (default `type`) name the columns with the time and the class of
     an event, `order_by` what orders events of equal time, `functions` are Python functions for conditions by name.
+
+    The rest is for streaming DataFrames, whose matches are a streaming DataFrame. `lateness` ("10 seconds") says how
+    much earlier than the latest event one may be and still count, where the stream has no `withWatermark` of its own.
+    `emit` adds a column `kind` and chooses what comes out: "match", "timeout" (partial matches whose time is over),
+    "late" (events that came too late). `on_error="skip"` leaves out events on which one of `functions` fails.
+    `archive` is a table of what came before the stream, in which matches may begin. `buckets`: in how many parts the
+    state is kept, and so the most tasks that work at once; fixed once a checkpoint is there.
     """
     from motif import api, options
 
-    return api.match(data, query, options.EventOptions(time, type, order_by, functions or {}))
+    given = options.EventOptions(time, type, order_by, functions or {})
+    return api.match(data, query, given, options.LiveOptions(lateness, emit, on_error, archive, buckets))
+
+
+def sink(
+    target: str | PathLike[str] | None = None,
+    *,
+    connect: Callable[[], Any] | None = None,
+    table: str | None = None,
+    key: str | Sequence[str] = (),
+    create: bool = False,
+    query_name: str | None = None,
+) -> Sink:
+    """What `writeStream.foreachBatch` takes to write every match exactly once, also after crashes.
+
+    `sink("alerts")` writes Parquet files to a folder. `sink(connect=open, table="alerts")` writes to a table of a
+    database: `open` gives a new DB-API connection, and a `postgresql://` address may stand in its place. `key` names
+    columns with a unique index: a match that is there already is updated. `create` makes the table. `query_name` tells
+    streams apart that share a session of Spark Connect.
+    """
+    try:
+        from motif.hosts.spark import sink as home
+    except ImportError:
+        raise MotifError("a sink needs PySpark", hint="pip install 'motif-cep[spark]'") from None
+
+    return home.sink(target, connect=connect, table=table, key=key, create=create, query_name=query_name)
+
+
+def status(query: StreamingQuery) -> Status:
+    """What a running query over a stream has done and what it keeps: print it, or let Prometheus have it."""
+    from motif.hosts.spark import stream_status
+
+    return stream_status.status(query)
 
 
 def explain(

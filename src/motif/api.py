@@ -11,40 +11,54 @@ from motif.ir.query import RowQuery
 from motif.lang.builder import RowPattern
 from motif.lang.snoop import diagnose_events
 from motif.lang.statement import diagnose, parse_clause, parse_statement
-from motif.options import EventOptions, event_parts, is_events, parsed_queries, text_of, warn_of
+from motif.options import EventOptions, LiveOptions, event_parts, is_events, parsed_queries, text_of, warn_of
 
 if TYPE_CHECKING:
     from motif.explanation import Explanation
 
 
-def sql(query: str, *, tables: Mapping[str, Any] | None, spark: Any) -> Any:
+LIVE = LiveOptions()
+
+
+def sql(query: str, *, tables: Mapping[str, Any] | None, spark: Any, live: LiveOptions = LIVE) -> Any:
     """See `motif.sql`."""
     _one_host(tables, spark)
     if spark is not None:
-        from motif.hosts.spark import batch
+        from motif.hosts.spark import stream
 
-        return batch.run_statement(parse_statement(query, "spark"), spark)
+        return stream.run_statement(parse_statement(query, "spark"), spark, live)
+    live.refuse_for_tables()
     from motif.hosts import duckdb
 
     return duckdb.run_statement(parse_statement(query, "duckdb"), tables or {})
 
 
-def match(data: Any, query: Any, options: EventOptions) -> Any:
+def match(data: Any, query: Any, options: EventOptions, live: LiveOptions = LIVE) -> Any:
     """See `motif.match`."""
+    if not _is_streaming(data):
+        live.refuse_for_tables()
     if isinstance(query, str) and not is_events(query):
         options.refuse_for_rows()
-        return _match_rows(data, query)
+        return _match_rows(data, query, live)
     parsed = parsed_queries(query, _dialect(data))
     if isinstance(parsed, RowQuery):
         options.refuse_for_rows()
-        return _match_rows(data, parsed)
+        return _match_rows(data, parsed, live)
     warn_of(parsed, stacklevel=3)
+    if _is_streaming(data):
+        from motif.hosts.spark import stream
+
+        return stream.match_stack(data, parsed, options.stream, options.functions, live)
     found = _event_host(data).match_stack(data, parsed, options.stream, options.functions)
     return found if _on_spark(data) else like(found, _sample(data))
 
 
 def _event_host(data: Any) -> Any:
     """The module that answers event queries over this data."""
+    if _is_streaming(data):
+        from motif.hosts.spark import stream
+
+        return stream
     if _on_spark(data):
         from motif.hosts.spark import events
 
@@ -58,11 +72,12 @@ def _dialect(data: Any) -> Literal["duckdb", "spark"]:
     return "spark" if _on_spark(data) else "duckdb"
 
 
-def _match_rows(data: Any, clause: str | RowQuery) -> Any:
+def _match_rows(data: Any, clause: str | RowQuery, live: LiveOptions) -> Any:
     if is_spark(data):
-        from motif.hosts.spark import batch
+        from motif.hosts.spark import batch, stream
 
-        return batch.match_frame(data, parse_clause(clause, "spark") if isinstance(clause, str) else clause)
+        parsed = parse_clause(clause, "spark") if isinstance(clause, str) else clause
+        return stream.match_frame(data, parsed, live) if _is_streaming(data) else batch.match_frame(data, parsed)
     from motif.hosts import duckdb
 
     query = parse_clause(clause, "duckdb") if isinstance(clause, str) else clause
@@ -71,6 +86,11 @@ def _match_rows(data: Any, clause: str | RowQuery) -> Any:
 
 def _on_spark(data: Any) -> bool:
     return any(is_spark(part) for part in data.values()) if isinstance(data, Mapping) else is_spark(data)
+
+
+def _is_streaming(data: Any) -> bool:
+    parts = data.values() if isinstance(data, Mapping) else [data]
+    return any(is_spark(part) and getattr(part, "isStreaming", False) for part in parts)
 
 
 def _sample(data: Any) -> Any:

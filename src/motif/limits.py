@@ -30,6 +30,10 @@ class Limits:
     """Steps of one search from one row before a match-dependent pattern is given up."""
     memo_bytes: int = 512_000_000
     """Memory for remembered dead ends; a run that would need more remembers none and relies on match_steps."""
+    stream_events: int = 1_000_000
+    """Events that a stream keeps of one partition; with more, the oldest are let go, counted and logged."""
+    stream_matches: int = 10_000_000
+    """Matches of one partition in one step of a stream; with more, the partition is let go, counted and logged."""
 
 
 LIMITS = Limits()

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar, overload
 
-from motif.errors import MotifError, QueryBindError
+from motif.errors import MotifError, QueryBindError, did_you_mean
 from motif.ir.event import EventQuery, PickMode
 from motif.ir.query import RowQuery
 from motif.ir.render_event import render_events
 from motif.lang.builder import EventPattern, RowPattern
 from motif.lang.lexer import tokenize
 from motif.lang.snoop import is_event_query, parse_events
-from motif.lang.snoop.duration import GLUED_UNITS
+from motif.lang.snoop.duration import GLUED_UNITS, parse_duration
 from motif.limits import LIMITS
 from motif.plan.events.functions import VECTORIZED
 from motif.plan.events.program import Stream
@@ -52,6 +53,91 @@ class EventOptions:
             raise MotifError(
                 f"{given[0]}= is for event queries",
                 hint="MATCH_RECOGNIZE has ORDER BY and DEFINE; leave the option out",
+            )
+
+
+KINDS = ("match", "timeout", "late")
+"""What may come out of a stream."""
+BUCKETS, MOST_BUCKETS = 16, 1024
+LONGEST_LATENESS = 1 << 55
+"""Microseconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class StreamOptions:
+    """How a stream is read and what comes out of it."""
+
+    lateness: str | dt.timedelta | None = None
+    emit: Sequence[str] | str | None = None
+    on_error: Literal["fail", "skip"] = "fail"
+
+    def __post_init__(self) -> None:
+        chosen = (self.emit,) if isinstance(self.emit, str) else self.emit
+        for kind in chosen or ():
+            if kind not in KINDS:
+                hint = did_you_mean(kind, KINDS) or f"choose from {', '.join(KINDS)}"
+                raise MotifError(f"emit= does not know {kind!r}", hint=hint)
+        if chosen is not None and not chosen:
+            raise MotifError("emit= is empty, so nothing would come out", hint='write emit=("match",), or leave it out')
+        object.__setattr__(self, "emit", None if chosen is None else tuple(chosen))
+        if self.on_error not in ("fail", "skip"):
+            raise MotifError(f"on_error= does not know {self.on_error!r}", hint='write "fail" or "skip"')
+        self.microseconds  # noqa: B018 - says what is wrong with it
+
+    @property
+    def microseconds(self) -> int:
+        """How late an event may be."""
+        if self.lateness is None:
+            return 0
+        if isinstance(self.lateness, dt.timedelta):
+            found = self.lateness // dt.timedelta(microseconds=1)
+        elif isinstance(self.lateness, str):
+            found = parse_duration(self.lateness, "lateness")
+        else:
+            raise MotifError(
+                f"lateness= cannot be a {type(self.lateness).__name__}", hint='write "10 seconds", or give a timedelta'
+            )
+        if found < 0:
+            raise MotifError("lateness= can not be negative", hint="leave the minus out")
+        return found
+
+    def emits(self, kind: str) -> bool:
+        """Whether rows of a kind come out."""
+        return kind in (self.emit or KINDS[:1])
+
+
+@dataclass(frozen=True, slots=True)
+class LiveOptions(StreamOptions):
+    """How a streaming DataFrame is read, matched and kept."""
+
+    archive: Any = None
+    """What came before the stream: a DataFrame, or a mapping of them."""
+    buckets: int = BUCKETS
+    """In how many parts the state is kept; fixed for the life of a checkpoint."""
+
+    def __post_init__(self) -> None:
+        StreamOptions.__post_init__(self)
+        if type(self.buckets) is not int or not 1 <= self.buckets <= MOST_BUCKETS:
+            raise MotifError(
+                f"buckets= cannot be {self.buckets!r}",
+                hint=f"give a whole number from 1 to {MOST_BUCKETS}; as many as there are cores, or a few times that",
+            )
+        if self.microseconds > LONGEST_LATENESS:
+            raise MotifError("lateness= is longer than a thousand years", hint="give how late an event may really be")
+
+    def refuse_for_tables(self) -> None:
+        """A table has all its rows, and every match is decided."""
+        given = {
+            "lateness": self.lateness is not None,
+            "emit": self.emit is not None,
+            "on_error": self.on_error != "fail",
+            "archive": self.archive is not None,
+            "buckets": self.buckets != BUCKETS,
+        }
+        for name in (name for name, is_given in given.items() if is_given):
+            raise MotifError(
+                f"{name}= is for streams, and this is a table",
+                hint="leave it out, or give a streaming DataFrame (spark.readStream)",
             )
 
 

@@ -31,7 +31,7 @@ TRADES = pa.table(
         "order": [3, 2, 1],
     }
 )
-HANG = 2.0
+HANG = 10.0
 """Seconds after which an answer counts as none; each of them takes milliseconds."""
 
 

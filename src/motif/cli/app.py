@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from motif.cli import follow_options as following
 from motif.cli import screen
 from motif.cli.events import event_options
 from motif.cli.files import check_folder, check_output, read_query, table_paths, write_table, write_text
@@ -150,7 +151,8 @@ def run(
     query: Query,
     table: Tables = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Write the result: .parquet, .csv, .json or .jsonl.")
+        Path | None,
+        typer.Option("--output", "--out", "-o", help="Write the result: .parquet, .csv, .json or .jsonl."),
     ] = None,
     host: HostOption = Host.DUCKDB,
     report: Annotated[Path | None, typer.Option("--report", help="Write a page that draws the matches: .html.")] = None,
@@ -159,14 +161,31 @@ def run(
     type_column: TypeColumn = None,
     order_by: OrderBy = None,
     functions: FunctionsOption = None,
+    follow: following.Follow = False,
+    lateness: following.Lateness = None,
+    emit: following.Emit = None,
+    checkpoint: following.Checkpoint = None,
+    trigger: following.Trigger = None,
+    once: following.Once = False,
+    form: following.Form = None,
+    columns: following.Columns = None,
+    on_error: following.OnErrorOption = None,
 ) -> None:
     """Answer a query over files; show the result or write it to a file."""
     text, tables = read_query(query), table_paths(table or [])
+    options = event_options(time_column, type_column, order_by, functions)
+    live = following.FollowOptions(lateness, emit, checkpoint, trigger, once, form, columns, on_error)
+    if follow:
+        following.refuse_with_follow(on_spark=host is Host.SPARK, report=report, output=output, limit=limit)
+        from motif.cli import follow as stream
+
+        stream.follow(stream.Task(text, tables, options, live, output, limit))
+        return
+    live.refuse_for_tables()
     if output is not None:
         check_output(output)
     if report is not None:
         check_folder(report)
-    options = event_options(time_column, type_column, order_by, functions)
     if is_event_query(text):
         answer = _events(text, tables, options, host, report)
     else:

@@ -150,7 +150,7 @@ def _is_plain(kind: pa.DataType) -> bool:
 def _write_json(table: pa.Table, path: Path) -> None:
     with path.open("w", encoding="utf-8") as file:
         before = "[\n"
-        for line in _json_lines(table):
+        for line in json_lines(table):
             file.write(before + line)
             before = ",\n"
         file.write("\n]\n" if before == ",\n" else "[]\n")
@@ -158,10 +158,11 @@ def _write_json(table: pa.Table, path: Path) -> None:
 
 def _write_json_lines(table: pa.Table, path: Path) -> None:
     with path.open("w", encoding="utf-8") as file:
-        file.writelines(line + "\n" for line in _json_lines(table))
+        file.writelines(line + "\n" for line in json_lines(table))
 
 
-def _json_lines(table: pa.Table) -> Iterator[str]:
+def json_lines(table: pa.Table) -> Iterator[str]:
+    """One JSON object per row."""
     rows = _duckdb(table).sql("SELECT to_json(result)::VARCHAR AS line FROM result")
     for batch in rows.to_arrow_reader(1 << 16):
         yield from batch.column(0).to_pylist()

@@ -25,8 +25,8 @@ _SETTINGS = {
 
 
 @contextlib.contextmanager
-def spark_with(tables: Mapping[str, str]) -> Iterator[Any]:
-    """A local session in which each file is a view."""
+def spark_with(tables: Mapping[str, str], **settings: str) -> Iterator[Any]:
+    """A local session in which each file is a view; `settings` go to its configuration."""
     try:
         from motif.hosts.spark.local import local_session
     except ImportError:
@@ -34,13 +34,18 @@ def spark_with(tables: Mapping[str, str]) -> Iterator[Any]:
             "PySpark is not installed", hint="pip install 'motif-cep[spark]', and Java 17 or newer"
         ) from None
     with _quiet_java():
-        session = local_session("motif", cores=None, **_SETTINGS)
+        session = local_session("motif", cores=None, **_SETTINGS, **settings)
     try:
         for name, path in tables.items():
-            _frame(session, name, path).createOrReplaceTempView(f"`{name.replace('`', '``')}`")
+            add_view(name, _frame(session, name, path))
         yield session
     finally:
         session.stop()
+
+
+def add_view(name: str, frame: Any) -> None:
+    """Let statements use a frame under a name."""
+    frame.createOrReplaceTempView(f"`{name.replace('`', '``')}`")
 
 
 def frames_of(session: Any, tables: Mapping[str, str]) -> dict[str, Any]:
@@ -80,7 +85,7 @@ def _frame(session: Any, name: str, path: str) -> Any:
                 separator = "\t" if ".tsv" in Path(path).suffixes else ","
                 return session.read.csv(full, header=True, inferSchema=True, sep=separator)
             case _:
-                return session.read.json(full, multiLine=_is_json_array(path))
+                return session.read.json(full, multiLine=is_json_array(path))
     except MotifError:
         raise
     except Exception as error:  # noqa: BLE001 - whatever Spark says of a file, it is about the file
@@ -88,7 +93,7 @@ def _frame(session: Any, name: str, path: str) -> Any:
         raise MotifError(f"cannot read {path} (table {name}): {first}") from None
 
 
-def _is_json_array(path: str) -> bool:
+def is_json_array(path: str) -> bool:
     """One array over many lines, rather than one object per line."""
     if not Path(path).is_file() or path.endswith((".gz", ".zst")):
         return False

@@ -32,38 +32,58 @@ def console(*, stderr: bool = False) -> Console:
 
 def show_table(table: pa.Table, limit: int) -> None:
     """The first rows, and how many are not shown; rows with whole events in them one below the other."""
-    if any(_holds_events(field.type) for field in table.schema):
-        _show_records(table, limit)
+    out = console()
+    if not holds_events(table):
+        out.print(_grid(table, limit, [0] * table.num_columns))
+    elif table.num_rows:
+        show_records(out, table, limit)
     else:
-        _show_rows(table, limit)
+        out.print("no matches")
     hidden = max(table.num_rows - limit, 0)
     if hidden:
         note = f"{hidden:,} more row{'' if hidden == 1 else 's'} not shown (--limit shows more, --output writes all)"
-        console().print(note)
+        out.print(note)
 
 
-def _show_rows(table: pa.Table, limit: int) -> None:
-    shown = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for field in table.schema:
+def show_more_rows(out: Console, table: pa.Table, limit: int, widths: list[int]) -> None:
+    """Rows below those shown before; a line with names where the columns had to become wider than `widths`."""
+    rows = table.slice(0, limit).to_pylist(maps_as_pydicts=None)
+    needed = [
+        max(before, len(printable(name)), *(len(_cell(row[name]).plain) for row in rows))
+        for name, before in zip(table.column_names, widths, strict=True)
+    ]
+    grid = _grid(table, limit, needed)
+    grid.show_edge, grid.show_header = False, needed != widths
+    widths[:] = needed
+    out.print(grid)
+
+
+def _grid(table: pa.Table, limit: int, widths: list[int]) -> Table:
+    grid = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for field, width in zip(table.schema, widths, strict=True):
         number = pa.types.is_integer(field.type) or pa.types.is_floating(field.type) or pa.types.is_decimal(field.type)
-        shown.add_column(Text(printable(field.name)), justify="right" if number else "left", no_wrap=True)
+        grid.add_column(
+            Text(printable(field.name)), justify="right" if number else "left", no_wrap=True, min_width=width or None
+        )
     for row in table.slice(0, limit).to_pylist(maps_as_pydicts=None) if table.num_columns else []:
-        shown.add_row(*(_cell(row[name]) for name in table.column_names))
-    console().print(shown)
+        grid.add_row(*(_cell(row[name]) for name in table.column_names))
+    return grid
 
 
-def _holds_events(kind: pa.DataType) -> bool:
+def holds_events(table: pa.Table) -> bool:
+    """Whether a column has whole events in it, or lists of them."""
+    return any(_is_event(field.type) for field in table.schema)
+
+
+def _is_event(kind: pa.DataType) -> bool:
     inner = kind.value_type if pa.types.is_list(kind) or pa.types.is_large_list(kind) else kind
     return bool(pa.types.is_struct(inner))
 
 
-def _show_records(table: pa.Table, limit: int) -> None:
-    """`SELECT *`: a name and a value per line; an event is one line."""
-    out = console()
-    if not table.num_rows:
-        out.print("no matches")
+def show_records(out: Console, table: pa.Table, limit: int, before: int = 0) -> None:
+    """`SELECT *`: a name and a value per line; an event is one line. So many were shown `before`."""
     indent = max(len(printable(name)) for name in table.column_names) + 5
-    for number, row in enumerate(table.slice(0, limit).to_pylist(maps_as_pydicts=None), 1):
+    for number, row in enumerate(table.slice(0, limit).to_pylist(maps_as_pydicts=None), before + 1):
         out.print(Text(f"{number}.", style="bold"))
         for name, value in row.items():
             label = f"  {printable(name)}"

@@ -35,6 +35,11 @@ def flat(column: pa.ChunkedArray | pa.Array) -> pa.Array:
     return pa.concat_arrays(column.chunks) if column.num_chunks else pa.nulls(0, column.type)
 
 
+def as_type(array: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Cast, unless it is of that type: even that takes time."""
+    return array if array.type == kind else array.cast(kind)
+
+
 def null_flags(array: pa.Array) -> Array:
     """1 where the value is NULL."""
     if array.null_count == 0:
@@ -46,7 +51,7 @@ def to_lanes(array: pa.Array, kind: Type) -> Lanes:
     """A column of the INT or FLOAT lane as numbers."""
     nulls = null_flags(array)
     if lane(kind) is Lane.FLOAT:
-        return Lanes(_fixed_width(array.cast(pa.float64()), np.dtype(np.float64)), nulls)
+        return Lanes(_fixed_width(as_type(array, pa.float64()), np.dtype(np.float64)), nulls)
     return Lanes(_whole_numbers(array), nulls)
 
 
@@ -59,15 +64,15 @@ def _whole_numbers(array: pa.Array) -> Array:
     if pa.types.is_decimal(kind):
         return _unscaled(array)
     if pa.types.is_date(kind):
-        return _fixed_width(array.cast(pa.date32()), np.dtype(np.int32)).astype(np.int64)
+        return _fixed_width(as_type(array, pa.date32()), np.dtype(np.int32)).astype(np.int64)
     if pa.types.is_timestamp(kind):
         unit = "ns" if kind.unit == "ns" else "us"
-        return _fixed_width(array.cast(pa.timestamp(unit, kind.tz)), np.dtype(np.int64))
+        return _fixed_width(as_type(array, pa.timestamp(unit, kind.tz)), np.dtype(np.int64))
     if pa.types.is_time(kind):
         return _fixed_width(array.cast(pa.time64("us")), np.dtype(np.int64))
     if pa.types.is_duration(kind):
         return _fixed_width(array.cast(pa.duration("us")), np.dtype(np.int64))
-    return _fixed_width(array.cast(pa.int64()), np.dtype(np.int64))
+    return _fixed_width(as_type(array, pa.int64()), np.dtype(np.int64))
 
 
 def _fixed_width(array: pa.Array, dtype: np.dtype[Any]) -> Array:
@@ -171,7 +176,7 @@ def changes(array: pa.Array) -> Array:
     if pa.types.is_null(array.type):
         return np.zeros(len(left), bool)
     if pa.types.is_floating(array.type):
-        values = _fixed_width(array.cast(pa.float64()), np.dtype(np.float64))
+        values = _fixed_width(as_type(array, pa.float64()), np.dtype(np.float64))
         same = (values[1:] == values[:-1]) | (np.isnan(values[1:]) & np.isnan(values[:-1]))
         differs = ~same
     elif pa.types.is_nested(array.type):

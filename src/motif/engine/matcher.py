@@ -37,13 +37,25 @@ _SKIPS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Resume:
-    """Where the search goes on in the first partition of a run."""
+class Standing:
+    """How far the search has come in each partition; a run brings `start` and `number` up to date."""
 
-    start: int = 0
-    number: int = 0
-    dropped: int = 0
-    """Rows of that partition that are no longer there."""
+    start: Array
+    number: Array
+    """Matches found before."""
+    dropped: Array
+    """1 where rows of the partition are no longer there."""
+    more: Array
+    """1 where more rows may come."""
+    open_from: Array
+    """Rows that may come can change what starts at this row or later."""
+
+    @classmethod
+    def of(cls, bounds: Array, *, more: bool) -> Standing:
+        """At the beginning of every partition."""
+        count = len(bounds) - 1
+        nothing, flags = np.zeros(count, np.int64), np.zeros(count, np.uint8)
+        return cls(bounds[:-1].copy(), nothing, flags, np.full(count, more, np.uint8), bounds[:-1].copy())
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,15 +128,13 @@ class Rows:
 
 
 class Run:
-    """The matching loop over `rows`; iterate over `matches` until it ends, then read `resume`."""
+    """The matching loop over `rows`; iterate over `matches` until it ends, then read `standing`."""
 
-    def __init__(self, rows: Rows, resume: Resume, *, is_open: bool, compiled: bool) -> None:
+    def __init__(self, rows: Rows, standing: Standing, *, compiled: bool) -> None:
         self.rows = rows
         self.program = rows.program
-        self.resume = resume
-        self.is_open = is_open
+        self.standing = standing
         self.compiled = compiled
-        self.segment = 0
 
     def matches(self) -> Iterator[Matches]:
         """Matches in chunks of bounded size."""
@@ -140,8 +150,9 @@ class Run:
 
     def _matches(self) -> Iterator[Matches]:
         loop = search_loop(self.program.markers, compiled=self.compiled)
-        fixed = self._fixed_arguments()
-        state = self._ints([0, self.resume.start, self.resume.number, 0, 0])
+        start, number = self._ints(self.standing.start), self._ints(self.standing.number)
+        fixed = self._fixed_arguments(start, number)
+        state = self._ints([0, -1, 0, 0, 0])
         room = min(self.rows.count + 16, MOST_LABELS)
         depth = STACK
         status = search.FULL
@@ -149,7 +160,7 @@ class Run:
             spaces = [self._zeros(min(room, self.rows.count + 1)) for _ in range(4)]
             labels = self._zeros(room, np.int32)
             stacks = [self._zeros(depth * width) for width in (1, 1, self.program.environment.signature, 1)]
-            status = loop(*fixed[:12], state, fixed[12], *stacks, *spaces, labels, fixed[13])
+            status = loop(*fixed[:-2], state, fixed[-2], *stacks, *spaces, labels, fixed[-1])
             found, written = int(state[search.FOUND]), int(state[search.WRITTEN])
             if status > search.UNDECIDED:
                 raise self._failure(status)
@@ -159,8 +170,8 @@ class Run:
                 depth *= 4
             elif not found:
                 room *= 2
-        self.segment = int(state[search.SEGMENT])
-        self.resume = Resume(int(state[search.START]), int(state[search.NUMBER]), self.resume.dropped)
+        if not self.compiled:  # arrays were written in place
+            self.standing.start[:], self.standing.number[:] = start, number
 
     # -- arguments of the loop, as lists or as arrays
 
@@ -177,31 +188,33 @@ class Run:
         flags = np.ascontiguousarray(values, np.uint8)
         return flags.reshape(-1) if self.compiled else flags.tobytes()
 
-    def _fixed_arguments(self) -> list[Any]:
-        program, machine, rows = self.program, self.program.automaton, self.rows
+    def _fixed_arguments(self, start: Any, number: Any) -> list[Any]:
+        program, machine, rows, standing = self.program, self.program.automaton, self.rows, self.standing
         masks = self._masks()
         slots, used = self._slots()
         settings = [
             rows.count,
             used,
-            self.is_open,
             program.lookahead,
             program.within is not None,
             _SKIPS[program.query.skip.to],
             program.query.match_mode is MatchMode.INCREMENTAL,
             program.limits.match_steps,
-            self.resume.dropped,
             LONG_SEARCH,
         ]
         size = used * (rows.count + len(rows.bounds) + 1) + 1
         return [
             self._ints(rows.bounds),
+            start,
+            number,
+            *(self._bytes(part) for part in (standing.dropped, standing.more)),
+            self._ints(standing.open_from),
             *(self._ints(part) for part in (machine.op, machine.var, machine.preferred, machine.other, slots)),
             self._bytes(np.array(program.memory.fleeting)),
             self._bytes(self._members(program.query.members(program.query.skip.var))),
             self._bytes(masks),
             self._bytes(self._startable(masks)),
-            self._limits(),
+            self.limits(),
             self._ints(settings),
             np.zeros(size, np.uint8) if self.compiled else bytearray(size),
             self._environment(used),
@@ -249,16 +262,17 @@ class Run:
 
     def _on_next_row(self, masks: Array, variables: set[int]) -> Array:
         """1 where the next row of the partition allows one of the variables, or is not known yet."""
-        bounds, count = self.rows.bounds, self.rows.count
-        allowed = np.zeros(count, np.uint8)
+        bounds = self.rows.bounds
+        allowed = np.zeros(self.rows.count, np.uint8)
         for variable in variables:
             allowed[:-1] |= masks[variable][1:]
         allowed[bounds[1:] - 1] = 0
-        if self.is_open:
-            allowed[max(count - 1 - self.program.lookahead, 0) :] = 1
+        for step in range(self.program.lookahead + 1):
+            last = bounds[1:] - 1 - step
+            allowed[last[(self.standing.more == 1) & (last >= bounds[:-1])]] = 1
         return allowed
 
-    def _limits(self) -> Any:
+    def limits(self) -> Any:
         """First row out of reach of WITHIN, per start row; rows are sorted by that column."""
         within = self.program.within
         if within is None:

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from motif.engine.arrays import Array, Lanes, arrow, flat, null_flags, numpy_of, plain_type, to_lanes
+from motif.engine.arrays import Array, Lanes, arrow, as_type, flat, null_flags, numpy_of, plain_type, to_lanes
 from motif.ir.expr import Expr
 from motif.ir.types import Type
 from motif.plan.program import SortKey
@@ -82,15 +82,23 @@ def _breakers(program: Sortable) -> tuple[Expr, ...]:
 class Arrangement:
     """Rows with what they are sorted by; gives them out in order, in shards of whole partitions."""
 
-    def __init__(self, rows: pa.Table, plan: Layout) -> None:
+    def __init__(self, rows: pa.Table, plan: Layout, arrival: Array | None = None) -> None:
+        """`arrival`: orders rows that nothing else tells apart."""
         self.rows = rows
         self.plan = plan
-        self.group = _groups([flat(rows.column(key)) for key in plan.keys], rows.num_rows)
+        self.arrival = arrival
+        self.group = groups([flat(rows.column(key)) for key in plan.keys], rows.num_rows)
         self.order = [key for item in plan.order for key in _sort_keys(flat(rows.column(item.column)), item)]
 
     def shard(self, number: int, shards: int) -> pa.Table:
         """The rows of every `shards`-th partition in order, with only the columns the program reads."""
         kept = self.rows.select(range(self.plan.width))
+        sequence = self.sequence(number, shards)
+        in_place = len(sequence) == kept.num_rows and bool((sequence[1:] > sequence[:-1]).all())
+        return kept if in_place else kept.take(arrow(sequence))
+
+    def sequence(self, number: int = 0, shards: int = 1) -> Array:
+        """Numbers of the rows of a shard, in order."""
         if shards == 1:
             members = np.arange(self.rows.num_rows)
             group, order = self.group, self.order
@@ -98,11 +106,10 @@ class Arrangement:
             members = np.flatnonzero(self.group % shards == number)
             group, order = self.group[members], [key[members] for key in self.order]
         if len(members) < 2:
-            return kept.take(arrow(members))
+            return members
         local = _sequence(group, order)
-        sequence = _break_ties(self.rows, self.plan, members[local], [key[local] for key in (group, *order)])
-        in_place = len(sequence) == kept.num_rows and bool((sequence[1:] > sequence[:-1]).all())
-        return kept if in_place else kept.take(arrow(sequence))
+        keys = [key[local] for key in (group, *order)]
+        return _break_ties(self.rows, self.plan, members[local], keys, self.arrival)
 
 
 def arrange(rows: pa.Table, plan: Layout) -> pa.Table:
@@ -110,7 +117,7 @@ def arrange(rows: pa.Table, plan: Layout) -> pa.Table:
     return Arrangement(rows, plan).shard(0, 1)
 
 
-def _groups(keys: list[pa.Array], count: int) -> Array:
+def groups(keys: list[pa.Array], count: int) -> Array:
     """A number per partition."""
     group = np.zeros(count, np.int64)
     for key in keys:
@@ -118,7 +125,7 @@ def _groups(keys: list[pa.Array], count: int) -> Array:
             key = pc.add(key, pa.scalar(0.0, key.type))  # -0.0 and 0.0 are one partition
         if pa.types.is_nested(key.type):
             key = pa.array([repr(value) for value in key.to_pylist()])
-        encoded = key.cast(plain_type(key.type)).dictionary_encode(null_encoding="encode")
+        encoded = as_type(key, plain_type(key.type)).dictionary_encode(null_encoding="encode")
         codes = numpy_of(encoded.indices).astype(np.int64)
         group = group * (len(encoded.dictionary) + 1) + codes
         if len(keys) > 1:
@@ -198,12 +205,14 @@ def _packed(group: Array, values: Array) -> Array | None:
     return packed
 
 
-def _break_ties(rows: pa.Table, plan: Layout, sequence: Array, keys: list[Array]) -> Array:
+def _break_ties(
+    rows: pa.Table, plan: Layout, sequence: Array, keys: list[Array], arrival: Array | None = None
+) -> Array:
     """Order runs of rows that are equal in `keys` (sorted as `sequence`) by the columns the query reads."""
     equal = np.ones(len(sequence) - 1, bool)
     for key in keys:
         equal &= key[1:] == key[:-1]
-    if not plan.ties or not equal.any():
+    if not equal.any() or not (plan.ties or arrival is not None):
         return sequence
     tied = np.flatnonzero(np.concatenate(([False], equal)) | np.concatenate((equal, [False])))
     run = np.cumsum(np.concatenate(([True], ~equal)))[tied]
@@ -212,6 +221,8 @@ def _break_ties(rows: pa.Table, plan: Layout, sequence: Array, keys: list[Array]
     for item in plan.ties:
         column = flat(rows.column(item.column)).take(arrow(members))
         breakers += _sort_keys(column, item)
+    if arrival is not None:
+        breakers.append(arrival[members])
     sequence = sequence.copy()
     sequence[tied] = members[np.lexsort((*reversed(breakers), run))]
     return sequence

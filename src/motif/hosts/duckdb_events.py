@@ -30,7 +30,8 @@ from motif.plan.events.program import EventProgram, Stream
 
 START = "__motif_start"
 """The column that says where composite events begin."""
-_BASE = "__motif_events"
+BASE = "__motif_events"
+"""The table of events where there is one input without a name."""
 Callables = Mapping[str, Callable[..., Any]]
 
 
@@ -72,7 +73,7 @@ class Stack:
     """The events that queries see: the input, and the matches of queries before."""
 
     def __init__(self, data: Any, stream: Stream) -> None:
-        self.inputs = dict(data) if isinstance(data, Mapping) else {_BASE: data}
+        self.inputs = dict(data) if isinstance(data, Mapping) else {BASE: data}
         if not self.inputs:
             raise MotifError("there are no events: the mapping is empty")
         self.named = isinstance(data, Mapping)
@@ -95,7 +96,7 @@ class Stack:
         parts = [self._input(name) for name in self._chosen(query)]
         parts += [self._composite(name, table) for name, table in self.composites]
         if len(parts) == 1 and not self.named:
-            return DuckSource(self.database, "", quoted(_BASE))
+            return DuckSource(self.database, "", quoted(BASE))
         self._check_columns()
         return DuckSource(self.database, "", f"({' UNION ALL BY NAME '.join(parts)}) AS events")
 

@@ -5,7 +5,10 @@
 
 Arguments are sequences (lists in plain Python, arrays when compiled):
 
-bounds     offsets of the partitions in the rows; the last one may be open (more rows may come)
+bounds     offsets of the partitions in the rows
+begin, numbers, dropped  per partition: the row to go on from, matches found before, 1 if rows before it are gone;
+           the first two are brought up to date where more rows may come
+more, open_from  per partition: 1 if more rows may come; these can change what starts at this row or later
 op ... alt the automaton: kind of state, variable of a SYMBOL, preferred and other successor
 slot       number of a remembered SPLIT, or -1; fleeting: forget its dead ends after each search
 mask       mask[variable * rows + row] != 0 where the row-only part of the condition holds
@@ -29,18 +32,23 @@ from typing import Any
 SYMBOL, SPLIT, MATCH, AT_START, AT_END = 0, 1, 2, 3, 4
 
 # indexes into `settings`
-(ROWS, SLOTS, OPEN, LOOKAHEAD, HAS_LIMIT, SKIP, INCREMENTAL, MAX_STEPS, DROPPED, LONG_SEARCH) = range(10)
+(ROWS, SLOTS, LOOKAHEAD, HAS_LIMIT, SKIP, INCREMENTAL, MAX_STEPS, LONG_SEARCH) = range(8)
 SKIP_PAST_LAST, SKIP_NEXT, SKIP_FIRST, SKIP_LAST = 0, 1, 2, 3
 
 # indexes into `state`
 SEGMENT, START, NUMBER, FOUND, WRITTEN = range(5)
 
-# what `search` returns; FULL and DEEP: it can go on with more room for matches or on the stacks
+# what `search` returns; FULL and DEEP: it can go on with more room for matches or on the stacks; UNDECIDED never
 DONE, FULL, DEEP, UNDECIDED, TOO_MANY_STEPS, SKIP_UNBOUND, SKIP_LOOPS = range(7)
 
 
 def search(
     bounds: Any,
+    begin: Any,
+    numbers: Any,
+    dropped: Any,
+    more: Any,
+    open_from: Any,
     op: Any,
     arg: Any,
     preferred: Any,
@@ -72,12 +80,11 @@ def search(
     """
     rows = settings[0]
     slots = settings[1]
-    lookahead = settings[3]
-    has_limit = settings[4] != 0
-    skip = settings[5]
-    incremental = settings[6] != 0
-    max_steps = settings[7]
-    dropped = settings[8]
+    lookahead = settings[2]
+    has_limit = settings[3] != 0
+    skip = settings[4]
+    incremental = settings[5] != 0
+    max_steps = settings[6]
     segment = state[0]
     start = state[1]
     number = state[2]
@@ -89,10 +96,11 @@ def search(
     while segment <= last_segment and status == 0:
         low = bounds[segment]
         high = bounds[segment + 1]
-        is_open = settings[2] != 0 and segment == last_segment
+        is_open = more[segment] != 0
         known = high - lookahead if is_open else high
         if start < low:
-            start = low
+            start = begin[segment]
+            number = numbers[segment]
         while start < high:
             if start < known and startable[start] == 0:
                 start += 1
@@ -101,6 +109,7 @@ def search(
                 status = 1
                 break
             stop = limit[start] if has_limit else high
+            may_grow = is_open and start >= open_from[segment]
             goal = -1
             best = -1
             next_start = start + 1
@@ -138,7 +147,7 @@ def search(
                                     row += 1
                                     pc = preferred[pc]
                                     continue
-                        elif is_open and stop >= high:
+                        elif may_grow and stop >= high:
                             status = 3
                             break
                     elif code == 1:
@@ -165,7 +174,7 @@ def search(
                             matched = True
                             break
                     elif code == 3:
-                        if row == low and (segment > 0 or dropped == 0):
+                        if row == low and dropped[segment] == 0:
                             pc = preferred[pc]
                             continue
                     elif row == high:
@@ -246,10 +255,14 @@ def search(
                 written = written_before
                 break
             start = next_start
+        if status == 3:
+            status = 0  # the next partition may still have something to say
         if status == 0:
+            if is_open:
+                begin[segment] = start
+                numbers[segment] = number
             segment += 1
-            if not is_open:
-                number = 0
+            start = -1
     state[0] = segment
     state[1] = start
     state[2] = number

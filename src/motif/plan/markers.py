@@ -101,7 +101,7 @@ class _Writer:
         names += [f"{letter}{c}" for c in range(len(environment.columns)) for letter in "cz"]
         names += ["sx", "sg"] if self.items else []
         lines = [f"{name} = env[{i}]" for i, name in enumerate(names)]
-        lines += ["patience = settings[9]"] if self.items else []
+        lines += ["patience = settings[7]"] if self.items else []
         return "\n".join([*lines, self.reset()])
 
     def reset(self) -> str:

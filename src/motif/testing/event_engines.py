@@ -47,10 +47,9 @@ class Engine:
         self.functions = Functions(functions or {})
         planned = plan_events(query, source, stream, self.functions.registered)
         self.has_key = bool(planned.keys)
-        self.program = _carrying(planned, NUMBER)
+        self.program = carrying(planned, NUMBER)
         if hidden_key is not None:
-            program = _carrying(self.program, hidden_key)
-            self.program = replace(program, keys=(program.columns.index(Column(hidden_key)), *program.keys))
+            self.program = with_hidden_key(self.program, hidden_key)
         table = source.database.table(input_sql(self.program, source)).combine_chunks()
         table = table.filter(pc.is_valid(table.column(self.program.time)))
         self.table = arrange(table, layout(self.program, source.types_of(crossing(self.program))))
@@ -79,7 +78,13 @@ def _shown(events: list[int], is_list: bool) -> Bound:
     return events if is_list else events[0]
 
 
-def _carrying(program: EventProgram, column: str) -> EventProgram:
+def with_hidden_key(program: EventProgram, column: str) -> EventProgram:
+    """The program with a column that keeps streams apart."""
+    program = carrying(program, column)
+    return replace(program, keys=(program.columns.index(Column(column)), *program.keys))
+
+
+def carrying(program: EventProgram, column: str) -> EventProgram:
     """The program with one column more, which nothing of it reads."""
     if Column(column) in program.columns:
         return program

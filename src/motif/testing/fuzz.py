@@ -90,7 +90,7 @@ def by_reference(query: RowQuery, rows: Rows, table: pa.Table) -> Rows | str:
 def by_engine(
     program: Program, source: duckdb.DuckSource, *, compiled: bool, cut: random.Random | None = None
 ) -> Rows | str:
-    """The engine's rows on DuckDB; with `cut` fed in random pieces, and saved and restored in between."""
+    """The engine's rows on DuckDB; with `cut` fed in random pieces."""
     try:
         if cut is None:
             return list(duckdb.run_program(program, source, compiled=compiled).to_pylist())
@@ -108,8 +108,6 @@ def _piecewise(session: Session, rows: pa.Table, rng: random.Random) -> Iterator
         size = rng.choice((1, 1, 2, 3, 7, 50))
         yield from session.feed(rows.slice(position, size))
         position += size
-        if rng.random() < 0.5:
-            session = Session.load(session.program, session.dump(), compiled=session.compiled, run_rows=1)
     yield from session.finish()
 
 

@@ -13,6 +13,7 @@ from motif.engine.events.joins import Mode, WayJoin
 from motif.engine.events.matches import EventMatches, joined
 from motif.engine.events.picks import choosing
 from motif.engine.events.rows import EventRows
+from motif.engine.events.step import Step
 from motif.ir.event import PickMode
 from motif.kernels import consume, join
 from motif.kernels.build import consume_loop, reach_loop
@@ -40,8 +41,10 @@ class Trials:
 class Consumer:
     """Fires matches of one run of events."""
 
-    def __init__(self, rows: EventRows, mode: Mode) -> None:
+    def __init__(self, rows: EventRows, mode: Mode, *, alive: Array | None = None, step: Step | None = None) -> None:
+        """`alive`: 0 for events consumed before; `step`: only what is decided in it fires."""
         self.rows = rows
+        self.step = step
         self.query = rows.program.query
         self.mode = mode
         self.compiled = mode.compiled
@@ -52,6 +55,8 @@ class Consumer:
             for driver in self._drivers(number)
         ]
         self.drivers = [driver for number in range(len(ways)) for driver in self._drivers(number)]
+        flags = np.ones(rows.count, np.uint8) if alive is None else alive.astype(np.uint8)
+        self.alive: Any = flags if self.compiled else bytearray(flags.tobytes())
 
     def _drivers(self, number: int) -> list[int | None]:
         """Elements that can be the event at which a match is decided; None: it cannot be said."""
@@ -63,16 +68,29 @@ class Consumer:
             return [None]
         return [e for e in way.singles() if way.can_be_first(e)]
 
+    def left(self) -> Array:
+        """1 for the events that are not consumed; to be asked after `fired`."""
+        return np.frombuffer(self.alive, np.uint8).copy()
+
     # -- decision points
 
     def _trials(self) -> Trials:
         parts = [self._trials_of(number) for number in range(len(self.joins))]
         fields = [np.concatenate([getattr(part, name) for part in parts]) for name in Trials.__slots__]
         trials = Trials(*fields)
+        if self.step is not None:
+            chosen = self._in_step(trials, self.step)
+            fields = [field[chosen] for field in fields]
+            trials = Trials(*fields)
         # Events at their place, deadlines after all events of their time.
         late = trials.decisive < 0
         order = np.lexsort((trials.event, trials.join, trials.decisive, late, trials.clock, trials.segment))
         return Trials(*(field[order] for field in fields))
+
+    def _in_step(self, trials: Trials, step: Step) -> Array:
+        """Decision points that are reached in a step."""
+        due = step.falls_due(self.rows, trials.clock, trials.segment)
+        return np.where(trials.decisive < 0, due, step.is_new[trials.decisive])
 
     def _trials_of(self, number: int) -> Trials:
         rows, driver, way = self.rows, self.drivers[number], self.joins[number].way
@@ -181,7 +199,6 @@ class Consumer:
         place, width = self.rows.result_columns
         base = [self._settings(one) for one in self.joins]
         deepest = max(one.depth for one in self.joins)
-        alive = np.ones(self.rows.count, np.uint8)
         return [
             self._ints(np.append(first, len(new))),
             *(self._ints(part[first]) for part in (trials.segment, trials.until, trials.clock, trials.decisive)),
@@ -196,7 +213,7 @@ class Consumer:
             self._ints(self._consumed(place, width)),
             self._ints([place[pick.var] for pick in choosing(self.query.picks)]),
             self._ints(self._late(place, width)),
-            alive if self.compiled else bytearray(alive.tobytes()),
+            self.alive,
             self._zeros(deepest),
             self._zeros(13),
             self._zeros(5),

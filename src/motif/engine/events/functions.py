@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
 
@@ -31,6 +31,10 @@ class Functions:
     """Registered functions by lower-case name."""
 
     registered: Mapping[str, Callable[..., Any]]
+    skips_errors: bool = False
+    """Candidates for which a function fails do not pass, and are counted."""
+    failures: list[str] = field(default_factory=list)
+    """What went wrong with those, until it is taken note of."""
 
     def masks(self, rows: EventRows) -> dict[str, Array]:
         """Per variable, the events that pass its conditions with functions; others are not looked at."""
@@ -76,8 +80,22 @@ class Functions:
         held = {var: p[bound] for var, p in positions.items()}
         truth = np.zeros(count, bool)
         if bound.any():
-            truth[bound] = self._evaluate(rows, function, held)
+            evaluate = self._forgiving if self.skips_errors else self._evaluate
+            truth[bound] = evaluate(rows, function, held)
         return truth
+
+    def _forgiving(self, rows: EventRows, function: FunctionCondition, positions: dict[str, Array]) -> Array:
+        """Halve a batch on which a function fails until the candidates to blame are alone."""
+        try:
+            return self._evaluate(rows, function, positions)
+        except QueryDataError as error:
+            count = len(next(iter(positions.values())))
+            if count == 1:
+                self.failures.append(str(error))
+                return np.zeros(1, bool)
+            halves = (slice(None, count // 2), slice(count // 2, None))
+            parts = [self._forgiving(rows, function, {v: p[half] for v, p in positions.items()}) for half in halves]
+            return np.concatenate(parts)
 
     def _evaluate(self, rows: EventRows, function: FunctionCondition, positions: dict[str, Array]) -> Array:
         results = [self._call(rows, call, positions) for call in function.calls]

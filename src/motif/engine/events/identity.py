@@ -97,12 +97,13 @@ def _text_hash(value: Any) -> int:
 
 
 def _ordinals(rows: EventRows, positions: Array) -> Array:
-    """Events that cannot be told apart are numbered."""
+    """Events that cannot be told apart, not even by what they may be bound to, are numbered."""
     if rows.count < 2:
         return np.zeros(len(positions), np.int64)
     ties = np.flatnonzero((rows.time[1:] == rows.time[:-1]) & (rows.segment[1:] == rows.segment[:-1]))
     alike = np.ones(len(ties), bool)
-    for column in rows.program.identity:
+    roles = (column for _, column in rows.program.masks if column is not None)
+    for column in dict.fromkeys((*rows.program.identity, *roles)):
         if not len(ties):
             break
         array = rows.rows.arrays[column]

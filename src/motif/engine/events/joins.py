@@ -17,7 +17,7 @@ from motif.engine.events.zones import NOTHING, ZoneMap, zone_map
 from motif.errors import LimitExceeded, QueryDataError
 from motif.kernels import join
 from motif.kernels.build import join_loop
-from motif.plan.events.codegen import ZONE_NAMES, generate_tests
+from motif.plan.events.codegen import ZONE_NAMES, JoinCode, generate_tests
 from motif.plan.events.steps import Steps, choose_steps
 from motif.plan.events.ways import Element, Role, Way
 from motif.plan.scalar import Lane, as_int, lane
@@ -59,13 +59,10 @@ class WayJoin:
         self.number = number
         self.mode = mode
         self.compiled = compiled = mode.compiled
-        program = rows.program
-        self.way: Way = program.ways[number]
-        steps = choose_steps(program.query, self.way, program.conditions, rows.estimates, driver)
-        if not choose:
-            steps = Steps(steps.way, steps.elements, steps.lookups, steps.zones)
-        self.steps = steps
-        code = generate_tests(program.query, steps, program.conditions, rows.ticks, intervals=rows.intervals)
+        self.way: Way = rows.program.ways[number]
+        planned = rows.plans.get((number, driver, choose)) or _planned(rows, number, driver, choose=choose)
+        rows.plans[number, driver, choose] = planned
+        steps, code = self.steps, _ = planned
         self.markers = code.markers
         self.loop = join_loop(code.markers, compiled=compiled)
         self.depth = len(steps.elements)
@@ -291,6 +288,15 @@ class WayJoin:
             self._ints([NOTHING]),
             *(self._column(part) for part in flat[1:]),
         ]
+
+
+def _planned(rows: EventRows, number: int, driver: int | None, *, choose: bool) -> tuple[Steps, JoinCode]:
+    """The order of steps, and the tests at each."""
+    program = rows.program
+    steps = choose_steps(program.query, program.ways[number], program.conditions, rows.estimates, driver)
+    if not choose:
+        steps = Steps(steps.way, steps.elements, steps.lookups, steps.zones)
+    return steps, generate_tests(program.query, steps, program.conditions, rows.ticks, intervals=rows.intervals)
 
 
 def _most(element: Element, count: int) -> int:

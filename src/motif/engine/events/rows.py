@@ -14,8 +14,9 @@ from motif.engine.matcher import Rows
 from motif.ir.event import Duration, EventCount
 from motif.ir.types import Kind
 from motif.kernels.join import FAR
+from motif.plan.events.codegen import JoinCode
 from motif.plan.events.program import EventProgram
-from motif.plan.events.steps import Estimates, Lookup, compared
+from motif.plan.events.steps import Estimates, Lookup, Steps, compared
 from motif.plan.events.ways import Role
 from motif.plan.scalar import DAY, scale
 
@@ -32,17 +33,27 @@ class Groups:
     codes: Array
 
 
+def ticks_of(program: EventProgram) -> int:
+    """Units of time per microsecond."""
+    return int(10 ** scale(program.types[program.time]))
+
+
 class EventRows:
     """The events of one run, partition after partition, each in its total order."""
 
     def __init__(self, program: EventProgram, table: pa.Table, estimates: Estimates | None = None) -> None:
         """`estimates`: of all events, where these are only a part of them."""
         self.program = program
+        self.table = table
         self._estimates = estimates
         self.rows = Rows(program, table)  # type: ignore[arg-type]  # reads only what both kinds of program have
         self.count = table.num_rows
         self.masks: dict[str, Array] = {}
         """Candidates by functions of the user, per variable."""
+        self.only: dict[str, Array] = {}
+        """Positions to which a variable is restricted for the time being."""
+        self.plans: dict[tuple[int, int | None, bool], tuple[Steps, JoinCode]] = {}
+        """Joins that were planned already: a stream plans them once for many runs."""
 
     @cached_property
     def list_variables(self) -> frozenset[str]:
@@ -62,8 +73,7 @@ class EventRows:
     @property
     def ticks(self) -> int:
         """Units of `time` per microsecond."""
-        kind = self.program.types[self.program.time]
-        return int(10 ** scale(kind))
+        return ticks_of(self.program)
 
     def _moments(self, column: int) -> Array:
         values = self.rows.lanes(column).values
@@ -141,6 +151,10 @@ class EventRows:
 
     def candidates(self, var: str) -> Array:
         """Positions that a variable may bind."""
+        found = self._candidates(var)
+        return found[self.only[var][found]] if var in self.only else found
+
+    def _candidates(self, var: str) -> Array:
         column = self.program.mask[var]
         if column is None:
             chosen = self.masks.get(var)

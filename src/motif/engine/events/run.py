@@ -11,7 +11,7 @@ from motif.engine.events.matches import EventMatches, joined, nothing
 from motif.engine.events.measures import leaves
 from motif.engine.events.picks import apply_picks
 from motif.engine.events.rows import EventRows
-from motif.engine.events.simulate import simulate
+from motif.engine.events.simulate import Simulation
 from motif.engine.matcher import COMPILE_FROM_ROWS
 from motif.plan.events.program import EventProgram
 from motif.plan.events.steps import Estimates
@@ -71,7 +71,7 @@ def _find(rows: EventRows, functions: Functions, mode: Mode, in_order: bool) -> 
     if coincide(program.ways):
         matches = matches.distinct()
     if program.query.consuming:
-        return simulate(rows, matches)
+        return Simulation(rows, matches).fired()
     picked = apply_picks(matches, program.query.picks, rows.segment)
     return picked.in_order(program.variables) if in_order else picked
 

@@ -10,26 +10,29 @@ from collections import defaultdict
 
 import numpy as np
 
+from motif.engine.arrays import Array
 from motif.engine.events.matches import EventMatches
 from motif.engine.events.picks import choosing
 from motif.engine.events.rows import EventRows
+from motif.engine.events.step import Step
 from motif.ir.event import PickMode
 
 
-def simulate(rows: EventRows, matches: EventMatches) -> EventMatches:
-    """Those that fire, in the order in which they fire."""
-    return _Simulation(rows, matches.in_order(rows.program.variables)).fired()
+class Simulation:
+    """Fires matches of one run of events."""
 
-
-class _Simulation:
-    def __init__(self, rows: EventRows, matches: EventMatches) -> None:
+    def __init__(
+        self, rows: EventRows, matches: EventMatches, *, alive: Array | None = None, step: Step | None = None
+    ) -> None:
+        """`alive`: 0 for events consumed before; `step`: only what is decided in it fires."""
         self.rows = rows
-        self.matches = matches
+        self.matches = matches = matches.in_order(rows.program.variables)
+        self.step = step
         self.query = rows.program.query
         self.events = [frozenset(matches.events_of(m)) for m in range(len(matches))]
         self.picks = choosing(self.query.picks)
         self.points = [self._point(m) for m in range(len(matches))]
-        self.dead: set[int] = set()
+        self.dead: set[int] = set() if alive is None else set(np.flatnonzero(alive == 0).tolist())
         self.rivals = [self._groups(pick.var) for pick in self.picks]
 
     def _point(self, match: int) -> tuple[int, int, int, int]:
@@ -51,9 +54,25 @@ class _Simulation:
     def _others(self, match: int, var: str) -> tuple[int, ...]:
         return tuple(int(column[match]) for other, column in self.matches.singles.items() if other != var)
 
+    def left(self) -> Array:
+        """1 for the events that are not consumed; to be asked after `fired`."""
+        left = np.ones(self.rows.count, np.uint8)
+        left[sorted(self.dead)] = 0
+        return left
+
+    def _is_due(self, match: int) -> bool:
+        if self.step is None:
+            return True
+        segment, clock, is_deadline, last = self.points[match]
+        if not is_deadline:
+            return bool(self.step.is_new[last])
+        return bool(self.step.falls_due(self.rows, np.array([clock]), np.array([segment]))[0])
+
     def fired(self) -> EventMatches:
+        """Those that fire, in the order in which they fire."""
         fired = []
-        order = sorted(range(len(self.matches)), key=lambda m: (self.points[m], m))
+        due = [match for match in range(len(self.matches)) if self._is_due(match)]
+        order = sorted(due, key=lambda m: (self.points[m], m))
         at = 0
         while at < len(order):
             point = self.points[order[at]]

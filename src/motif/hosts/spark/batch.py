@@ -9,6 +9,7 @@ from typing import Any
 
 from pyspark.errors import AnalysisException, ParseException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as f
 from pyspark.sql import types as t
 
 from motif.engine.order import crossing, layout
@@ -70,11 +71,17 @@ class SparkSource:
         return [type_of(kind) for kind in self.spark_types(exprs)]
 
     def on_nulls(self, exprs: Sequence[Expr]) -> list[object]:
-        empty = self.frame.limit(0)
+        empty = (no_rows(self.frame) if self.frame.isStreaming else self.frame).limit(0)
         # A row that is part of the plan: Spark works the answer out while it plans, without a job.
         one = self.frame.sparkSession.sql("SELECT * FROM VALUES (1) AS one(__motif_one)")
         row = one.join(empty, how="left", on=one["__motif_one"].isNull()).selectExpr(*map(row_sql, exprs)).first()
         return list(row or ())
+
+
+def no_rows(frame: DataFrame) -> DataFrame:
+    """A table with the columns of a stream, which Spark lets no one look into."""
+    nulls = [f.lit(None).cast(field.dataType).alias(field.name) for field in frame.schema.fields]
+    return frame.sparkSession.sql("SELECT 1").select(*nulls)
 
 
 def match_frame(frame: DataFrame, query: RowQuery) -> DataFrame:
@@ -146,6 +153,11 @@ def run_statement(statement: Statement, session: SparkSession) -> DataFrame:
     for clause in statement.clauses:
         frame = clause_input(statement, clause, session, frames)
         frames[clause.name] = match_frame(frame, clause.query)
+    return around(statement, session, frames)
+
+
+def around(statement: Statement, session: SparkSession, frames: dict[str, DataFrame]) -> DataFrame:
+    """What a statement makes of the matches of its clauses."""
     return _sql(session, statement, [statement.outer], frames, None)
 
 
@@ -158,7 +170,7 @@ def statement_errors(statement: Statement, session: SparkSession) -> list[MotifE
             if unknown := bind_errors(clause.query, SparkSource(frame).schema):
                 return unknown
             frames[clause.name] = match_frame(frame, clause.query)
-        _sql(session, statement, [statement.outer], frames, None)
+        around(statement, session, frames)
     except MotifError as error:
         return [error]
     return []

@@ -51,6 +51,9 @@ Callables = Mapping[str, Callable[..., Any]]
 def match_stack(data: Any, queries: Sequence[EventQuery], stream: Stream, functions: Callables) -> DataFrame:
     """Matches of the last query; the matches of those before it are events for those after them."""
     stack = Stack(data, stream)
+    for name, frame in stack.inputs.items():
+        if frame.isStreaming:
+            raise MotifError(f"{name}: a streaming DataFrame is not a table", hint="motif.match takes it")
     for query in queries[:-1]:
         stack.add(query, run_program(*stack.plan(query, functions), functions))
     return run_program(*stack.plan(queries[-1], functions), functions)
@@ -152,11 +155,6 @@ def _check_input(name: str, frame: Any) -> None:
         raise MotifError(
             f"{name} is a {type(frame).__name__}, other inputs are Spark DataFrames",
             hint="make it one with spark.createDataFrame, or give tables only",
-        )
-    if frame.isStreaming:
-        raise MotifError(
-            f"{name}: a streaming DataFrame is not matched by motif.match",
-            hint="its matches would be cut at every micro-batch; call motif.match on a DataFrame read with spark.read",
         )
 
 
@@ -270,10 +268,13 @@ def _sliced(program: EventProgram, source: SparkSource) -> tuple[EventProgram, S
 
 
 def _microseconds(program: EventProgram, source: SparkSource) -> str:
-    """The time as the workers see it; the zone of the session plays no part."""
     time = Column(program.stream.time)
-    name = row_sql(time)
-    match source.spark_types([time])[0]:
+    return microseconds(row_sql(time), source.spark_types([time])[0])
+
+
+def microseconds(name: str, kind: t.DataType) -> str:
+    """A time as the workers see it; the zone of the session plays no part."""
+    match kind:
         case t.DateType():
             return f"(unix_date({name}) * 86400000000L)"
         case t.TimestampNTZType():

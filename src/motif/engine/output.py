@@ -1,0 +1,70 @@
+"""Matches of row patterns -> the rows they put out, and the values the host computes its measures from."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from motif.engine.arrays import Array
+from motif.engine.matcher import Matches, Rows
+from motif.engine.measures import Measures, OutputRows
+from motif.ir import query as q
+from motif.plan.outputs import leaf_name
+
+NOTHING = np.zeros(0, np.int64)
+
+
+def leaves(rows: Rows, matches: Matches, output: OutputRows, *, compiled: bool) -> pa.Table:
+    """One row for each row put out."""
+    measures = Measures(rows, matches, output, compiled=compiled)
+    wanted = rows.program.outputs.leaves
+    names = [leaf_name(i) for i in range(len(wanted))]
+    return pa.Table.from_arrays([measures.leaf(leaf) for leaf in wanted], names=names)
+
+
+def put_out(rows: Rows, matches: Matches, unmatched: Array = NOTHING) -> OutputRows:
+    """One row per match, or all its rows; `unmatched`: rows in no match that are put out between them."""
+    mode = rows.program.query.rows
+    return one_row(matches) if mode is q.Rows.ONE else _all_rows(rows, matches, unmatched)
+
+
+def no_matches() -> Matches:
+    """None at all."""
+    return Matches(NOTHING, NOTHING, NOTHING, NOTHING, np.zeros(0, np.int32), np.zeros(1, np.int64))
+
+
+def furthest(matches: Matches, candidates: Array) -> Array:
+    """Per row, the end of the furthest match that starts at it or before; an empty match covers its start row."""
+    if not len(matches):
+        return np.zeros(len(candidates), np.int64)
+    ends = np.maximum.accumulate(np.maximum(matches.end, matches.start + 1))
+    last = np.searchsorted(matches.start, candidates, side="right") - 1
+    return np.where(last >= 0, ends[last], 0)
+
+
+def one_row(matches: Matches) -> OutputRows:
+    """The last row of each match, or its start if it is empty."""
+    empty = matches.end == matches.start
+    return OutputRows(matches.start, np.arange(len(matches)), np.where(empty, -1, matches.offsets[1:] - 1))
+
+
+def _all_rows(rows: Rows, matches: Matches, unmatched: Array) -> OutputRows:
+    """Rows of matches but the excluded ones, empty matches as their start row, and rows in no match."""
+    lengths = matches.end - matches.start
+    match = np.repeat(np.arange(len(matches)), lengths)
+    entry = np.arange(len(match))
+    row = entry + np.repeat(matches.start - matches.offsets[:-1], lengths)
+    shown = ~np.array(rows.program.automaton.excluded, bool)[matches.labels]
+    parts = [(row[shown], match[shown], entry[shown])]
+    if rows.program.query.rows is not q.Rows.ALL_OMIT_EMPTY:
+        empty = np.flatnonzero(lengths == 0)
+        parts.append((matches.start[empty], empty, np.full(len(empty), -1)))
+    minus = np.full(len(unmatched), -1)
+    parts.append((unmatched, minus, minus))
+    if not any(len(part[0]) for part in parts[1:]):
+        return OutputRows(*parts[0])
+    row, match, entry = (np.concatenate(column) for column in zip(*parts, strict=True))
+    # Each part is in order already, so a stable sort by where a match starts merges them.
+    starts = matches.start[match] if len(matches) else row
+    order = np.argsort(np.where(match < 0, row, starts), kind="stable")
+    return OutputRows(row[order], match[order], entry[order])

@@ -1,0 +1,323 @@
+"""Event patterns over a stream: events that may still be part of a match are kept, and joined around what is new.
+
+Nothing else is kept: partial matches are found again from the events, which is cheap around a few of them. A consumed
+event is marked.
+"""
+
+from __future__ import annotations
+
+import logging
+
+import numpy as np
+import pyarrow as pa
+
+from motif.engine.arrays import Array, arrow, flat, numpy_of
+from motif.engine.events.consume import Consumer
+from motif.engine.events.decided import decided_in, is_eager, newly_decided, rivalry, waits, windows
+from motif.engine.events.functions import Functions
+from motif.engine.events.joins import Mode, TooSlow, WayJoin
+from motif.engine.events.matches import EventMatches, joined
+from motif.engine.events.measures import leaves
+from motif.engine.events.partial import timed_out
+from motif.engine.events.picks import choosing
+from motif.engine.events.rows import EventRows, ticks_of
+from motif.engine.events.run import no_matches
+from motif.engine.events.simulate import Simulation
+from motif.engine.events.step import Step
+from motif.engine.order import Arrangement, Layout
+from motif.engine.stream.kept import Kept, in_halves, too_old, with_column
+from motif.engine.watermark import BEGINNING, FOREVER, is_past
+from motif.errors import LimitExceeded
+from motif.ir.event import Duration, EventCount
+from motif.plan.events.codegen import JoinCode
+from motif.plan.events.program import EventProgram
+from motif.plan.events.steps import Steps
+from motif.plan.events.ways import Role, coincide
+
+TIME, DUE, CONSUMED, BEGAN, MASK = "__time", "__due", "__consumed", "__began", "__passes_"
+"""When an event was, the deadline of a match that begins with it, whether it is consumed, whether a match began with
+it, and, per variable with functions of the user in its conditions, whether it passes them."""
+PRUNES_PER_WINDOW = 8
+"""How often old events are let go while one window passes."""
+
+
+class EventPatterns:
+    """The events of a stream that a pattern still needs, and its matches."""
+
+    def __init__(
+        self,
+        program: EventProgram,
+        layout: Layout,
+        functions: Functions,
+        *,
+        timeouts: bool = False,
+        compiled: bool | None = None,
+    ) -> None:
+        self.program = program
+        self.wants_timeouts = timeouts
+        self.timeouts: tuple[pa.Table, ...] = ()
+        """Partial matches of the last step whose time was over."""
+        self.limited = 0
+        """Events let go because of a limit, since that was last asked."""
+        self.layout = layout
+        self.functions = functions
+        self.compiled = compiled
+        self.is_eager = is_eager(program)
+        self.waits = any(waits(program, way) for way in program.ways)
+        self.is_timed = timeouts or self.waits
+        """Whether time alone can bring something out."""
+        self.span = span_of(program)
+        self.kept = Kept(program.keys)
+        self.watermark = self.pruned_at = BEGINNING
+        self.plans: dict[tuple[int, int | None, bool], tuple[Steps, JoinCode]] = {}
+        self.planned_for = 0
+        self.seen = 0
+
+    # -- what hosts ask
+
+    @property
+    def live(self) -> int:
+        """Events with which a match may begin or go on."""
+        return int((self.kept.column(CONSUMED) == 0).sum()) if self.kept.count else 0
+
+    def deadline(self) -> int:
+        """When time alone decides something or lets something go, or forever."""
+        if not self.kept.count or self.span is None:
+            return FOREVER
+        oldest = int(self.kept.column(TIME).min()) + self.span
+        if not self.is_timed:
+            return oldest
+        ahead = [due[~is_past(due, self.watermark)] for due in self._moments()]
+        return min(oldest, *(int(due.min(initial=FOREVER)) for due in ahead))
+
+    @property
+    def hold(self) -> int | None:
+        """How long after its end a match may be decided; None: no one knows."""
+        return self.span if self.waits else 0
+
+    def prepared(self, events: pa.Table) -> pa.Table:
+        """New events with the columns that kept ones have."""
+        rows = EventRows(self.program, events)
+        extra = {TIME: rows.time.astype(np.int64), DUE: self._deadlines(rows)}
+        extra |= dict.fromkeys((CONSUMED, BEGAN), np.zeros(rows.count, np.int64))
+        for var, mask in self.functions.masks(rows).items():
+            extra[MASK + var] = mask.astype(np.int64)
+        for name, values in extra.items():
+            events = events.append_column(name, arrow(values))
+        return events
+
+    def fitted(self, table: pa.Table | None) -> pa.Table | None:
+        """Events that were kept for another query: their deadlines, and the order of those of one time, are its own."""
+        if table is None or not table.num_rows:
+            return table
+        table = table.take(arrow(Arrangement(table, self.layout, np.arange(table.num_rows)).sequence()))
+        return with_column(table, DUE, self._deadlines(EventRows(self.program, table)))
+
+    def _deadlines(self, rows: EventRows) -> Array:
+        within = self.program.query.within
+        due: Array = rows.opening + rows.within if isinstance(within, Duration) else np.full(rows.count, FOREVER)
+        return due.astype(np.int64)
+
+    def take(self, new: pa.Table | None, before: int, watermark: int) -> pa.Table | None:
+        """New events; what is decided now that `watermark` has come."""
+        self.seen += 0 if new is None else new.num_rows
+        self.watermark = watermark
+        due = self._due(before, watermark)
+        found = None
+        if new is not None or len(due):
+            table, is_new = self.kept.touched(new, due)
+            parts = self._within_limits(table, Step(is_new, before, watermark))
+            found = pa.concat_tables(parts) if parts else None
+        self._prune_sometimes(watermark)
+        return found
+
+    # -- one step
+
+    def _due(self, before: int, watermark: int) -> Array:
+        """Kept events whose deadline passes."""
+        if not self.is_timed or not self.kept.count or before == watermark:
+            return np.zeros(0, np.int64)
+        if watermark >= FOREVER:
+            return np.arange(self.kept.count)
+        passes = np.zeros(self.kept.count, bool)
+        for due in self._moments():
+            passes |= ~is_past(due, before) & is_past(due, watermark)
+        return np.flatnonzero(passes)
+
+    def _moments(self) -> list[Array]:
+        """When kept events decide something: at their deadline, or later where rivals of rivals have to be awaited."""
+        due, later = self.kept.column(DUE), rivalry(self.program)
+        within = self.program.query.within
+        if not later or not isinstance(within, Duration):
+            return [due]
+        return [due, due + later * within.microseconds * ticks_of(self.program)]
+
+    def _within_limits(self, table: pa.Table, step: Step) -> list[pa.Table]:
+        """Matches of all partitions but those that ask for too much: these are let go, the others go on."""
+        try:
+            found = self._matches(table, step)
+            return [] if found is None else [found]
+        except LimitExceeded as error:
+            halves = in_halves(table, EventRows(self.program, table).bounds)
+            if not halves:
+                self.limited += table.num_rows
+                logging.getLogger("motif").warning("a partition of %d events let go: %s", table.num_rows, error)
+                return []
+            steps = [Step(step.is_new[half], step.before, step.now) for half in halves]
+            parts = [table.slice(half.start, half.stop - half.start) for half in halves]
+            return [m for part, own in zip(parts, steps, strict=True) for m in self._within_limits(part, own)]
+
+    def _bounded(self, table: pa.Table, bounds: Array) -> pa.Table:
+        """Only so many events of one partition are kept."""
+        limit = self.program.limits.stream_events
+        if int(np.diff(bounds).max(initial=0)) <= limit:
+            return table
+        excess = too_old(bounds, limit)
+        self.limited += int(excess.sum())
+        logging.getLogger("motif").warning("%d oldest events let go (limit stream_events)", int(excess.sum()))
+        return table.take(arrow(np.flatnonzero(~excess)))
+
+    def _matches(self, table: pa.Table, step: Step) -> pa.Table | None:
+        if self.is_eager:
+            table, step = self._in_order(table, step)
+        rows = EventRows(self.program, table)
+        rows.plans = self._plans()
+        for name in table.column_names:
+            if name.startswith(MASK):
+                rows.masks[name.removeprefix(MASK)] = numpy_of(flat(table.column(name))).astype(np.uint8)
+        alive = 1 - numpy_of(flat(table.column(CONSUMED)))
+        mode = Mode(bool(self.compiled), hurried=self.compiled is None)
+        try:
+            matches, left = self._find(rows, step, alive, mode)
+        except TooSlow:
+            self.compiled = True  # as it will be again in the steps to come
+            matches, left = self._find(rows, step, alive, Mode(True))
+        if self.program.query.consuming:
+            table = with_column(table, CONSUMED, 1 - left.astype(np.int64))
+        if self.wants_timeouts:
+            table = self._with_timeouts(table, rows, matches, left, step)
+        if not step.is_last:
+            self.kept.put(self._bounded(table, rows.bounds))
+        return leaves(rows, matches, compiled=bool(self.compiled)) if len(matches) else None
+
+    def _with_timeouts(
+        self, table: pa.Table, rows: EventRows, matches: EventMatches, alive: Array, step: Step
+    ) -> pa.Table:
+        """Find partial matches whose time is over; notes which events began a match."""
+        began = numpy_of(flat(table.column(BEGAN))) == 1
+        began[matches.first()] = True
+        if self.program.query.within is not None:
+            over = step.falls_due(rows, rows.deadlines, rows.segment) & ~began & (alive == 1)
+            if self.program.query.consuming:
+                for var, _ in self.program.masks:
+                    rows.masks[var] = rows.masks.get(var, np.ones(rows.count, np.uint8)) & alive.astype(np.uint8)
+            partial = timed_out(rows, self.functions, over, Mode(bool(self.compiled)))
+            if len(partial):
+                self.timeouts += (leaves(rows, partial, compiled=bool(self.compiled)),)
+        return with_column(table, BEGAN, began.astype(np.int64))
+
+    def _plans(self) -> dict[tuple[int, int | None, bool], tuple[Steps, JoinCode]]:
+        """Joins are planned anew once there are twice as many events to judge by."""
+        if self.seen >= 2 * self.planned_for:
+            self.plans, self.planned_for = {}, self.seen
+        return self.plans
+
+    def _in_order(self, table: pa.Table, step: Step) -> tuple[pa.Table, Step]:
+        """Events that came in between, at their place."""
+        if table.num_rows < 2:
+            return table, step
+        sequence = Arrangement(table, self.layout, step.is_new.astype(np.int64)).sequence()
+        return table.take(arrow(sequence)), Step(step.is_new[sequence], step.before, step.now)
+
+    def _find(self, rows: EventRows, step: Step, alive: Array, mode: Mode) -> tuple[EventMatches, Array]:
+        """Matches decided in the step, and the events that are not consumed after it."""
+        if not self.program.ways:
+            return no_matches(rows), alive
+        if not self.program.query.consuming:
+            return newly_decided(rows, self.functions, step, mode), alive
+        firing: Consumer | Simulation
+        if self.functions.on_several(self.program):
+            firing = Simulation(rows, self._all(rows, step, mode), alive=alive, step=step)
+        else:
+            firing = Consumer(rows, mode, alive=alive, step=step)
+        return firing.fired(), firing.left()
+
+    def _all(self, rows: EventRows, step: Step, mode: Mode) -> EventMatches:
+        """Matches that may fire in the step; with a choice to be made, their rivals too."""
+        parts = [no_matches(rows)]
+        for number in range(len(self.program.ways)):
+            for chunk in WayJoin(rows, number, mode, choose=False).chunks():
+                asked = chunk if choosing(self.program.query.picks) else chunk.take(decided_in(rows, step, chunk))
+                parts.append(self.functions.filtered(rows, asked))
+        found = joined(parts)
+        return found.distinct() if coincide(self.program.ways) else found
+
+    # -- what is no longer needed
+
+    def _prune_sometimes(self, watermark: int) -> None:
+        window = 0 if self.span is None else self.span // PRUNES_PER_WINDOW
+        if watermark - self.pruned_at > window or watermark >= FOREVER:
+            self.prune(watermark)
+
+    def prune(self, watermark: int) -> None:
+        """Let go of every event that no later match can have."""
+        self.pruned_at = watermark
+        if not self.kept.count:
+            return
+        if watermark >= FOREVER:
+            self.kept.table = None
+        elif isinstance(self.program.query.within, EventCount):
+            count = windows(self.program)
+            if count is not None:
+                self.kept.drop(self._outnumbered(self.program.query.within.count * count))
+        else:
+            self.kept.drop(self._outlived(watermark))
+
+    def _outlived(self, watermark: int) -> Array:
+        time = self.kept.column(TIME)
+        gone: Array = (self._only_last() | self._used_up(time)) & is_past(time, watermark)
+        return gone if self.span is None else gone | is_past(time + self.span, watermark)
+
+    def _used_up(self, time: Array) -> Array:
+        """Consumed events; not while others of their time are left, among which `match_id` numbers those alike."""
+        consumed: Array = self.kept.column(CONSUMED) == 1
+        return consumed & ~np.isin(time, time[~consumed]) if consumed.any() else consumed
+
+    def _outnumbered(self, count: int) -> Array:
+        """All but the last events of each partition; `match_id` numbers those alike, so they go together."""
+        assert self.kept.table is not None
+        bounds, time = EventRows(self.program, self.kept.table).bounds, self.kept.column(TIME)
+        first = np.maximum(bounds[1:] - count, bounds[:-1])
+        return time < np.repeat(time[first], np.diff(bounds))
+
+    def _only_last(self) -> Array:
+        """Events that could only be the last of a match: what comes later is after them."""
+        gone = np.zeros(self.kept.count, bool)
+        if choosing(self.program.query.picks) or self.waits or self.program.query.consuming:
+            return gone
+        assert self.kept.table is not None
+        rows = EventRows(self.program, self.kept.table)
+        gone[:] = True
+        for var, _ in self.program.masks:
+            if not self._is_always_last(var):
+                gone[rows.candidates(var)] = False
+        return gone
+
+    def _is_always_last(self, var: str) -> bool:
+        for way in self.program.ways:
+            number = way.number(var)
+            if number is None:
+                continue
+            if way.elements[number].role is not Role.SINGLE:
+                return False
+            if any(other != number and other not in way.before[number] for other in range(len(way.elements))):
+                return False
+        return True
+
+
+def span_of(program: EventProgram) -> int | None:
+    """How long an event may matter, in the unit of time; None: for ever, or not by time."""
+    within, count = program.query.within, windows(program)
+    if not isinstance(within, Duration) or count is None:
+        return None
+    return within.microseconds * ticks_of(program) * count

@@ -1,0 +1,234 @@
+"""Row patterns over a stream: rows whose order is known now are searched, partition by partition.
+
+A partition keeps the rows from where its search stands, and as many before as conditions look back. A search that
+would read a row that has not come is undecided; more rows decide it, or the watermark once it has passed WITHIN.
+"""
+
+from __future__ import annotations
+
+import logging
+
+import numpy as np
+import pyarrow as pa
+
+from motif.engine.arrays import Array, arrow, flat, numpy_of
+from motif.engine.matcher import COMPILE_FROM_ROWS, Matches, Rows, Run, Standing
+from motif.engine.output import furthest, leaves, no_matches, one_row, put_out
+from motif.engine.stream.kept import Kept, in_halves, with_column
+from motif.engine.stream.partial import stopping_anywhere, timed_out
+from motif.engine.watermark import FOREVER, is_past
+from motif.errors import LimitExceeded
+from motif.ir import query as q
+from motif.ir.expr import MatchNumber, walk
+from motif.ir.pattern import Anchor
+from motif.ir.pattern import walk as walk_pattern
+from motif.ir.types import Kind
+from motif.plan.program import Program
+from motif.plan.scalar import DAY
+
+AHEAD, NUMBER, DROPPED, COVERED, DUE = "__ahead", "__number", "__dropped", "__covered", "__due"
+"""Per row whether the search has yet to start there; and, the same for all rows of a partition, matches so far,
+whether rows before are gone, how many rows are in a match already, and when WITHIN decides the search."""
+
+
+class RowPatterns:
+    """The rows of a stream that a row pattern still needs, and its matches."""
+
+    is_eager = False
+    """A row that comes later could be the next one, so nothing is decided before its order is known."""
+
+    hold = None
+    """How long after its end a match may be decided: no one knows."""
+
+    def __init__(self, program: Program, *, timeouts: bool = False, compiled: bool | None = None) -> None:
+        self.program = program
+        self.compiled = compiled
+        self.beginnings = stopping_anywhere(program) if timeouts and program.within is not None else None
+        """The same pattern ending anywhere, if partial matches are asked for."""
+        self.timeouts: tuple[pa.Table, ...] = ()
+        """Partial matches of the last step whose time was over."""
+        self.limited = 0
+        """Rows let go because of a limit, since that was last asked."""
+        self.kept = Kept(program.keys)
+        self.seen = 0
+        self.remembers = remembers(program)
+
+    @property
+    def live(self) -> int:
+        """Rows at which a match may still begin."""
+        return int(self.kept.column(AHEAD).sum()) if self.kept.count else 0
+
+    def deadline(self) -> int:
+        """When time alone decides something, or forever."""
+        return int(self.kept.column(DUE).min()) if self.kept.count else FOREVER
+
+    def prepared(self, rows: pa.Table) -> pa.Table:
+        """New rows with the columns that kept ones have."""
+        for name, value in ((AHEAD, 1), (NUMBER, 0), (DROPPED, 0), (COVERED, 0), (DUE, FOREVER)):
+            rows = rows.append_column(name, arrow(np.full(rows.num_rows, value, np.int64)))
+        return rows
+
+    def fitted(self, table: pa.Table | None) -> pa.Table | None:
+        """Rows that were kept for a query that put out something else: they are the same."""
+        return table
+
+    def prune(self, watermark: int) -> None:
+        """Nothing: each step lets go of what it can."""
+
+    def take(self, new: pa.Table | None, before: int, watermark: int) -> pa.Table | None:  # noqa: ARG002
+        """Rows that follow all kept ones, in order; what is decided now that `watermark` has come."""
+        self.seen += 0 if new is None else new.num_rows
+        due = is_past(self.kept.column(DUE), watermark) if self.kept.count else np.zeros(0, bool)
+        if new is None and not due.any():
+            return None
+        table, _ = self.kept.touched(new, np.flatnonzero(due))
+        parts = self._within_limits(table, watermark)
+        return pa.concat_tables(parts) if parts else None
+
+    def _within_limits(self, table: pa.Table, watermark: int) -> list[pa.Table]:
+        """Matches of all partitions but those that ask for too much: these are let go, the others go on."""
+        step = _Step(self, table, watermark)
+        try:
+            found = step.run()
+            return [] if found is None else [found]
+        except LimitExceeded as error:
+            halves = in_halves(table, step.rows.bounds)
+            if not halves:
+                self.limited += table.num_rows
+                logging.getLogger("motif").warning("a partition of %d rows let go: %s", table.num_rows, error)
+                return []
+            parts = [table.slice(half.start, half.stop - half.start) for half in halves]
+            return [m for part in parts for m in self._within_limits(part, watermark)]
+
+
+def remembers(program: Program) -> bool:
+    """Whether a partition must be known again even if none of its rows matters any more."""
+    query = program.query
+    exprs = [measure.expr for measure in query.measures] + [define.condition for define in query.defines]
+    numbered = any(isinstance(node, MatchNumber) for expr in exprs for node in walk(expr))
+    return numbered or any(isinstance(node, Anchor) for node in walk_pattern(query.pattern))
+
+
+class _Step:
+    """Some partitions at one moment."""
+
+    def __init__(self, owner: RowPatterns, table: pa.Table, watermark: int) -> None:
+        self.owner = owner
+        self.program = owner.program
+        self.table = table
+        self.rows = Rows(owner.program, table)
+        self.low, self.high = self.rows.bounds[:-1], self.rows.bounds[1:]
+        self.watermark = watermark
+        self.is_over = watermark >= FOREVER
+        self.compiled = owner.seen >= COMPILE_FROM_ROWS if owner.compiled is None else owner.compiled
+        self.standing = self._standing()
+
+    def _fact(self, name: str) -> Array:
+        """A fact about each partition."""
+        return numpy_of(flat(self.table.column(name)))[self.low]
+
+    def _standing(self) -> Standing:
+        passed = np.concatenate(([0], np.cumsum(1 - numpy_of(flat(self.table.column(AHEAD))))))
+        start, number = self.low + passed[self.high] - passed[self.low], self._fact(NUMBER)
+        more = np.full(len(self.low), not self.is_over, np.uint8)
+        return Standing(start, number, self._fact(DROPPED).astype(np.uint8), more, self._open_from())
+
+    def _deadlines(self) -> Array | None:
+        """Per row, the last moment of a match that starts there."""
+        within = self.program.within
+        if within is None:
+            return None
+        unit = DAY if self.program.types[within.column].kind is Kind.DATE else 1
+        return (self.rows.lanes(within.column).values + int(within.bound)) * unit
+
+    def _open_from(self) -> Array:
+        """The first row of each partition whose WITHIN is not past."""
+        deadlines = self._deadlines()
+        if deadlines is None:
+            return self.low.copy()
+        passed = np.concatenate(([0], np.cumsum(is_past(deadlines, self.watermark))))
+        return self.low + passed[self.high] - passed[self.low]
+
+    def run(self) -> pa.Table | None:
+        began = self.standing.start.copy()
+        parts, found = [], []
+        for matches in Run(self.rows, self.standing, compiled=self.compiled).matches():
+            parts.append(leaves(self.rows, matches, put_out(self.rows, matches), compiled=self.compiled))
+            found.append(matches)
+        covered = self.low + self._fact(COVERED)
+        if self.program.query.rows is q.Rows.ALL_WITH_UNMATCHED:
+            for matches in found:
+                np.maximum.at(covered, matches.segment, np.maximum(matches.end, matches.start + 1))
+            parts.append(self._unmatched(began, found))
+        if self.owner.beginnings is not None:
+            self._time_out(self.owner.beginnings, began, found)
+        self._keep(covered)
+        return pa.concat_tables(parts) if parts else None
+
+    def _time_out(self, beginnings: Program, began: Array, found: list[Matches]) -> None:
+        """Partial matches of starts that the search has passed by because their time is over."""
+        position = np.arange(self.rows.count)
+        segment = np.repeat(np.arange(len(self.low)), self.high - self.low)
+        until = self.high if self.is_over else np.minimum(self.standing.start, self._open_from())
+        starts = (position >= began[segment]) & (position < until[segment])
+        reached = np.zeros(self.rows.count, np.int64)
+        for matches in found:
+            starts[matches.start] = False
+            reached = np.maximum(reached, furthest(matches, position))
+        if self.program.query.skip.to is q.SkipTo.PAST_LAST:
+            starts &= reached <= position  # never a start: the search skipped it
+        if not starts.any():
+            return
+        rows = Rows(beginnings, self.table)
+        limits = np.asarray(Run(rows, self.standing, compiled=False).limits())
+        partial = timed_out(rows, starts, limits, compiled=self.compiled)
+        if len(partial):
+            output = one_row(partial)
+            self.owner.timeouts += (leaves(rows, partial, output, compiled=self.compiled),)
+
+    def _unmatched(self, began: Array, found: list[Matches]) -> pa.Table:
+        """Rows the search has passed by that are in no match."""
+        until = self.high if self.is_over else self.standing.start
+        position = np.arange(self.rows.count)
+        segment = np.repeat(np.arange(len(self.low)), self.high - self.low)
+        candidates = np.flatnonzero((position >= began[segment]) & (position < until[segment]))
+        reached = (self.low + self._fact(COVERED))[segment][candidates]
+        for matches in found:
+            reached = np.maximum(reached, furthest(matches, candidates))
+        missed = candidates[reached <= candidates]
+        return leaves(self.rows, no_matches(), put_out(self.rows, no_matches(), missed), compiled=self.compiled)
+
+    def _keep(self, covered: Array) -> None:
+        """Drop every row that no later match can read."""
+        if self.is_over:
+            return
+        start = self.standing.start
+        keep = np.maximum(self.low, start - self.program.lookback)
+        if self.owner.remembers:
+            keep = np.minimum(keep, self.high - 1)
+        excess = np.maximum(self.high - keep - self.program.limits.stream_events, 0)
+        if excess.any():
+            self.owner.limited += int(excess.sum())
+            logging.getLogger("motif").warning("%d oldest rows let go (limit stream_events)", int(excess.sum()))
+            keep, start = keep + excess, np.maximum(start, keep + excess)
+        sizes = self.high - keep
+        kept = np.repeat(keep - np.concatenate(([0], np.cumsum(sizes)[:-1])), sizes) + np.arange(int(sizes.sum()))
+        table = self.table.take(arrow(kept))
+        table = with_column(table, AHEAD, (kept >= np.repeat(start, sizes)).astype(np.int64))
+        facts = {
+            NUMBER: self.standing.number,
+            DROPPED: ((keep > self.low) | (self._fact(DROPPED) != 0)).astype(np.int64),
+            COVERED: np.maximum(covered - keep, 0),
+            DUE: self._due(start),
+        }
+        for name, values in facts.items():
+            table = with_column(table, name, np.repeat(values, sizes))
+        self.owner.kept.put(table)
+
+    def _due(self, start: Array) -> Array:
+        """When time decides the search of each partition; a search that waits for a row is not decided by time."""
+        deadlines = self._deadlines()
+        if deadlines is None:
+            return np.full(len(start), FOREVER)
+        pending = np.append(deadlines, FOREVER)[np.where(start < self.high, start, self.rows.count)]
+        return np.where(is_past(pending, self.watermark), FOREVER, pending)

@@ -1,0 +1,238 @@
+"""What hosts drive: rows in any order and a watermark in, decided matches out; saved and restored at any point.
+
+The same for both languages. Rows come with the columns of a `Layout`. A row whose time the watermark has passed is
+late: it is not used, it is counted, and it is given out if asked for. A row without a time is set aside and counted.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import asdict, dataclass, field, replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from motif.engine.arrays import Array, arrow, flat, to_lanes
+from motif.engine.events.functions import Functions
+from motif.engine.order import Arrangement, Layout
+from motif.engine.stream import container, state
+from motif.engine.stream.events import EventPatterns
+from motif.engine.stream.needs import needs_of
+from motif.engine.stream.rows import RowPatterns
+from motif.engine.watermark import BEGINNING, FOREVER, is_past
+from motif.ir.types import Kind
+from motif.plan.events.program import EventProgram
+from motif.plan.program import Program
+from motif.plan.scalar import DAY
+
+NO_FUNCTIONS = Functions({})
+
+
+@dataclass(slots=True)
+class Counts:
+    """What a session has seen."""
+
+    events: int = 0
+    matches: int = 0
+    timed_out: int = 0
+    late: int = 0
+    without_time: int = 0
+    failed: int = 0
+    """Events on which a function of the user failed."""
+    limited: int = 0
+    """Events let go because their partition asked for too much."""
+
+
+@dataclass(frozen=True, slots=True)
+class Emitted:
+    """What comes out of one call."""
+
+    matches: tuple[pa.Table, ...] = ()
+    """Leaves of decided matches."""
+    timeouts: tuple[pa.Table, ...] = ()
+    """Leaves of partial matches whose time is over."""
+    late: tuple[pa.Table, ...] = ()
+    """Rows that came too late, as they came."""
+
+    def and_then(self, other: Emitted) -> Emitted:
+        """What comes out of two calls."""
+        return Emitted(self.matches + other.matches, self.timeouts + other.timeouts, self.late + other.late)
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A program and how its rows come."""
+
+    program: Program | EventProgram
+    layout: Layout
+    functions: Functions = field(default=NO_FUNCTIONS)
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """Where a session stood, so that it can go back there after a failure."""
+
+    kept: pa.Table | None
+    pending: tuple[pa.Table, ...]
+    watermark: int
+    latest: int
+    counts: Counts
+
+
+class StreamSession:
+    """One query over one stream."""
+
+    def __init__(self, planned: Planned, *, timeouts: bool = False, compiled: bool | None = None) -> None:
+        """`timeouts`: also give out partial matches whose time is over."""
+        self.planned = planned
+        self.layout = planned.layout
+        self.patterns: RowPatterns | EventPatterns
+        if isinstance(planned.program, EventProgram):
+            self.patterns = EventPatterns(
+                planned.program, planned.layout, planned.functions, timeouts=timeouts, compiled=compiled
+            )
+        else:
+            self.patterns = RowPatterns(planned.program, timeouts=timeouts, compiled=compiled)
+        self.pending: list[pa.Table] = []
+        """Rows whose order is not known yet."""
+        self.watermark = BEGINNING
+        self.latest = BEGINNING
+        self.counts = Counts()
+
+    def push(self, rows: pa.Table) -> Emitted:
+        """Take rows; what they decide at once."""
+        rows, times = self._with_time(rows)
+        late = is_past(times, self.watermark)
+        emitted = Emitted()
+        if late.any():
+            emitted = Emitted(late=(rows.take(arrow(np.flatnonzero(late))),))
+            self.counts.late += int(late.sum())
+            rows, times = rows.take(arrow(np.flatnonzero(~late))), times[~late]
+        if not rows.num_rows:
+            return emitted
+        self.counts.events += rows.num_rows
+        self.latest = max(self.latest, int(times.max()))
+        if not self.patterns.is_eager:
+            self.pending.append(rows)
+            return emitted
+        return emitted.and_then(self._taken(self.patterns.prepared(rows), self.watermark, self.watermark))
+
+    def advance(self, watermark: int) -> Emitted:
+        """All rows at or before the watermark have come; it never goes back."""
+        if watermark <= self.watermark:
+            return Emitted()
+        before, self.watermark = self.watermark, watermark
+        return self._taken(self._ripe(watermark), before, watermark)
+
+    def close(self) -> Emitted:
+        """No more rows: decide the rest."""
+        return self.advance(FOREVER)
+
+    def mark(self) -> Mark:
+        """Where the session stands; tables are never changed in place, so this costs nothing."""
+        patterns = self.patterns
+        return Mark(patterns.kept.table, tuple(self.pending), self.watermark, self.latest, replace(self.counts))
+
+    def back_to(self, mark: Mark) -> None:
+        """As if nothing had happened since."""
+        self.patterns.kept.table, self.pending = mark.kept, list(mark.pending)
+        self.watermark, self.latest, self.counts = mark.watermark, mark.latest, replace(mark.counts)
+        self.patterns.timeouts, self.patterns.limited = (), 0
+        self.planned.functions.failures.clear()
+
+    def deadline(self) -> int:
+        """When time alone changes something, or forever; rows that wait are one reason."""
+        waiting = min((int(self._times(rows).min()) for rows in self.pending), default=FOREVER)
+        return min(waiting, self.patterns.deadline())
+
+    # -- save and restore
+
+    def dump(self) -> bytes:
+        """All that is needed to go on elsewhere."""
+        self.patterns.prune(self.watermark)
+        pending = pa.concat_tables(self.pending) if self.pending else None
+        facts = state.Facts(self.watermark, self.latest, asdict(self.counts))
+        return state.dump(state.Saved(needs_of(self.planned), facts, self.patterns.kept.table, pending))
+
+    @classmethod
+    def load(
+        cls, planned: Planned, data: bytes, *, timeouts: bool = False, compiled: bool | None = None
+    ) -> StreamSession:
+        """A session that goes on where `dump` was called; the query may have changed if what was kept is enough."""
+        saved = state.load(data)
+        wanted = needs_of(planned)
+        if reason := state.why_not(saved.needs, wanted):
+            raise container.refused(f"the saved session belongs to another query: {reason}")
+        session = cls(planned, timeouts=timeouts, compiled=compiled)
+        session.watermark, session.latest = saved.facts.watermark, saved.facts.latest
+        session.counts = replace(session.counts, **saved.facts.counts)
+        session.patterns.kept.table = session.patterns.fitted(_chosen(saved.kept, saved.needs, wanted))
+        pending = _chosen(saved.pending, saved.needs, wanted)
+        session.pending = [] if pending is None else [pending]
+        session.patterns.prune(session.watermark)
+        return session
+
+    # -- steps
+
+    def _with_time(self, rows: pa.Table) -> tuple[pa.Table, Array]:
+        times = rows.column(self.layout.order[0].column)
+        if times.null_count:
+            self.counts.without_time += times.null_count
+            rows = rows.filter(pc.is_valid(times))
+        return rows, self._times(rows)
+
+    def _times(self, rows: pa.Table) -> Array:
+        return self.times_of(rows.column(self.layout.order[0].column))
+
+    def times_of(self, column: pa.ChunkedArray) -> Array:
+        """Times that are there, as integers."""
+        kind = self.layout.order[0].type
+        values = to_lanes(flat(column).drop_null() if column.null_count else flat(column), kind).values
+        return values * DAY if kind.kind is Kind.DATE else values
+
+    def _ripe(self, watermark: int) -> pa.Table | None:
+        """Rows whose order is known now, in order."""
+        if not self.pending:
+            return None
+        rows = self.pending[0] if len(self.pending) == 1 else pa.concat_tables(self.pending).combine_chunks()
+        ripe = is_past(self._times(rows), watermark)
+        if ripe.all():
+            self.pending = []
+        else:
+            self.pending = [rows.take(arrow(np.flatnonzero(~ripe)))]
+            rows = rows.take(arrow(np.flatnonzero(ripe)))
+        if not rows.num_rows:
+            return None
+        if rows.num_rows > 1:
+            rows = rows.take(arrow(Arrangement(rows, self.layout).sequence()))
+        return self.patterns.prepared(rows)
+
+    def _taken(self, rows: pa.Table | None, before: int, watermark: int) -> Emitted:
+        found = self.patterns.take(rows, before, watermark)
+        self._note_failures()
+        self.counts.limited, self.patterns.limited = self.counts.limited + self.patterns.limited, 0
+        timeouts = self.patterns.timeouts
+        self.patterns.timeouts = ()
+        self.counts.timed_out += sum(table.num_rows for table in timeouts)
+        if found is None or not found.num_rows:
+            return Emitted(timeouts=timeouts)
+        self.counts.matches += found.num_rows
+        return Emitted((found,), timeouts)
+
+    def _note_failures(self) -> None:
+        """Events on which functions failed are left out; never without a word."""
+        if failures := self.planned.functions.failures:
+            self.counts.failed += len(failures)
+            logging.getLogger("motif").warning("%d events left out; the last: %s", len(failures), failures[-1])
+            failures.clear()
+
+
+def _chosen(table: pa.Table | None, saved: state.Needs, wanted: state.Needs) -> pa.Table | None:
+    """The columns that are wanted, in their order, and those of the session itself."""
+    if table is None or saved.columns == wanted.columns:
+        return table
+    width = len(saved.columns)
+    places = [saved.columns.index(column) for column in wanted.columns]
+    chosen = table.select([*places, *range(width, table.num_columns)])
+    return chosen.rename_columns([*(f"c{i}" for i in range(len(places))), *table.column_names[width:]])

@@ -1,0 +1,117 @@
+"""What a stream has done and what it keeps: for people, and for Prometheus."""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import dataclass, fields, replace
+
+from motif.engine.stream.session import StreamSession
+from motif.engine.watermark import BEGINNING, FOREVER
+
+_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """Counters of one query since it began, and what it holds now."""
+
+    events: int = 0
+    """Events taken in."""
+    matches: int = 0
+    """Matches given out."""
+    timed_out: int = 0
+    """Partial matches whose time was over (counted if `emit` asks for them)."""
+    late: int = 0
+    """Events that came after the watermark and were not used."""
+    without_time: int = 0
+    """Events set aside because they have no time."""
+    failed: int = 0
+    """Events left out because a function of the user failed on them."""
+    limited: int = 0
+    """Events let go because their partition reached a limit."""
+    live: int = 0
+    """Events that may still be part of a match."""
+    waiting: int = 0
+    """Events whose place in the order is not known yet."""
+    state_bytes: int = 0
+    watermark: dt.datetime | None = None
+    """All events up to here have come."""
+    lag_seconds: float = 0.0
+    """How far the watermark, and with it what is decided, is behind the latest event."""
+
+    @classmethod
+    def of(cls, session: StreamSession, ticks: int) -> Status:
+        """Of one session; `ticks`: its units of time per microsecond."""
+        kept, known = session.patterns.kept.table, session.watermark > BEGINNING
+        tables = [*session.pending, *([] if kept is None else [kept])]
+        behind = session.latest - session.watermark if known and session.watermark < FOREVER else 0
+        return cls(
+            events=session.counts.events,
+            matches=session.counts.matches,
+            timed_out=session.counts.timed_out,
+            late=session.counts.late,
+            without_time=session.counts.without_time,
+            failed=session.counts.failed,
+            limited=session.counts.limited,
+            live=session.patterns.live,
+            waiting=sum(table.num_rows for table in session.pending),
+            state_bytes=sum(table.nbytes for table in tables),
+            watermark=_moment(session.watermark // ticks) if known and session.watermark < FOREVER else None,
+            lag_seconds=max(behind, 0) / ticks / 1e6,
+        )
+
+    def and_also(self, last: Status) -> Status:
+        """Of a stack: events by its first query, matches by its last, what is kept by all."""
+        return replace(
+            self,
+            matches=last.matches,
+            timed_out=last.timed_out,
+            live=self.live + last.live,
+            state_bytes=self.state_bytes + last.state_bytes,
+        )
+
+    def __str__(self) -> str:
+        rows = [(field.name.replace("_", " "), getattr(self, field.name)) for field in fields(self)]
+        return "\n".join(f"{name:<14}{_shown(value):>16}" for name, value in rows)
+
+    def prometheus(self, name: str = "motif", **labels: str) -> str:
+        """The text that Prometheus scrapes; `labels` say of which query it is."""
+        shown = ",".join(f'{key}="{_escaped(value)}"' for key, value in sorted(labels.items()))
+        where = f"{{{shown}}}" if shown else ""
+        lines = []
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, dt.datetime):
+                value = value.timestamp()
+            if value is None:
+                continue
+            metric, kind = f"{name}_{field.name}", "counter" if field.name in _COUNTERS else "gauge"
+            metric += "_total" if kind == "counter" else "_timestamp_seconds" if field.name == "watermark" else ""
+            lines += [f"# TYPE {metric} {kind}", f"{metric}{where} {value}"]
+        return "\n".join(lines) + "\n"
+
+
+_COUNTERS = frozenset({"events", "matches", "timed_out", "late", "without_time", "failed", "limited"})
+
+
+def _moment(microseconds: int) -> dt.datetime | None:
+    try:
+        return _EPOCH + dt.timedelta(microseconds=microseconds)
+    except OverflowError:
+        return None
+
+
+def _escaped(value: str) -> str:
+    return value.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
+
+
+def _shown(value: object) -> str:
+    match value:
+        case None:
+            return "-"
+        case dt.datetime():
+            return value.strftime("%Y-%m-%d %H:%M:%S")
+        case float():
+            return f"{value:,.3f}"
+        case _:
+            return f"{value:,}"

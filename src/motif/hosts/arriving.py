@@ -1,0 +1,111 @@
+"""What is pushed into a stream -> a table of the stream's own columns and types."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from motif.errors import MotifError, did_you_mean
+from motif.hosts.frames import to_arrow
+
+
+def schema_of(given: Any) -> pa.Schema:
+    """Columns of a stream: an Arrow schema, a table that has them, or names with types."""
+    schema = _schema(given)
+    if not len(schema):
+        raise MotifError("the schema has no columns", hint='give names and types: {"ts": "timestamp"}')
+    return schema
+
+
+def _schema(given: Any) -> pa.Schema:
+    if isinstance(given, pa.Schema):
+        return given
+    if isinstance(given, Mapping):
+        return pa.schema([(str(name), _type(name, kind)) for name, kind in given.items()])
+    try:
+        return to_arrow(given).schema
+    except MotifError:
+        raise MotifError(
+            f"a schema cannot be a {type(given).__name__}",
+            hint='give a pyarrow.Schema, a table with these columns, or names and types: {"ts": "timestamp"}',
+        ) from None
+
+
+_NAMES = {
+    "timestamp": pa.timestamp("us"),
+    "timestamptz": pa.timestamp("us", "UTC"),
+    "date": pa.date32(),
+    "string": pa.string(),
+    "str": pa.string(),
+    "varchar": pa.string(),
+    "double": pa.float64(),
+    "float": pa.float64(),
+    "long": pa.int64(),
+    "bigint": pa.int64(),
+    "int": pa.int64(),
+    "integer": pa.int32(),
+    "bool": pa.bool_(),
+    "boolean": pa.bool_(),
+    "binary": pa.binary(),
+}
+
+
+def _type(name: object, kind: Any) -> pa.DataType:
+    if isinstance(kind, pa.DataType):
+        return kind
+    if isinstance(kind, str) and kind.lower() in _NAMES:
+        return _NAMES[kind.lower()]
+    raise MotifError(
+        f"column {name}: {kind!r} is not a type",
+        hint=f"give a pyarrow type, or one of {', '.join(sorted(_NAMES))}",
+    )
+
+
+def as_table(rows: Any, schema: pa.Schema) -> pa.Table:
+    """A row (a mapping), several, or a table, with the columns of the stream in their order; missing ones are NULL."""
+    if isinstance(rows, Mapping):
+        return _from_rows([rows], schema)
+    if isinstance(rows, Sequence) and not isinstance(rows, str | bytes):
+        return _from_rows(list(rows), schema)
+    table = to_arrow(rows)
+    if table.schema.equals(schema):
+        return table
+    _check_names(table.column_names, schema)
+    columns = [
+        table.column(field.name) if field.name in table.column_names else pa.nulls(table.num_rows, field.type)
+        for field in schema
+    ]
+    try:
+        return pa.Table.from_arrays(columns, names=schema.names).cast(schema)
+    except (pa.ArrowException, ValueError) as error:
+        raise MotifError(f"the rows do not fit the columns of the stream: {error}") from None
+
+
+def _from_rows(rows: list[Any], schema: pa.Schema) -> pa.Table:
+    for row in rows:
+        if not isinstance(row, Mapping):
+            raise MotifError(
+                f"a row cannot be a {type(row).__name__}", hint="push mappings from column names to values, or a table"
+            )
+        if not row.keys() <= _known(schema):
+            _check_names(row, schema)
+    try:
+        columns = [pa.array([row.get(field.name) for row in rows], field.type) for field in schema]
+    except (pa.ArrowException, ValueError, TypeError, OverflowError) as error:
+        raise MotifError(f"the rows do not fit the columns of the stream: {error}") from None
+    return pa.Table.from_arrays(columns, schema=schema)
+
+
+def _known(schema: pa.Schema) -> set[str]:
+    return set(schema.names)
+
+
+def _check_names(names: Any, schema: pa.Schema) -> None:
+    for name in names:
+        if name not in schema.names:
+            raise MotifError(
+                f"{name} is not a column of the stream",
+                hint=did_you_mean(str(name), schema.names) or f"its columns are {', '.join(schema.names)}",
+            )

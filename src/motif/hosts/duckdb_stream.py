@@ -1,0 +1,284 @@
+"""Streams in process: `motif.Stream`. DuckDB computes the scalars of every push, sessions keep what may still matter.
+
+Queries of a stack are sessions in a row: the matches of one are events for the next, whose watermark is held back as
+long as earlier matches may still come.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from functools import reduce
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+
+from motif.engine.arrays import arrow, flat, numpy_of
+from motif.engine.stream import container
+from motif.engine.stream.session import Emitted, StreamSession
+from motif.engine.stream.status import Status
+from motif.engine.watermark import BEGINNING, FOREVER, after_lateness, is_past
+from motif.errors import MotifError, did_you_mean
+from motif.hosts.arriving import as_table, schema_of
+from motif.hosts.duckdb_events import BASE
+from motif.hosts.duckdb_link import Link, linked
+from motif.hosts.kinds import late_events, with_kinds
+from motif.ir.event import EventQuery
+from motif.ir.query import RowQuery
+from motif.ir.render import render_query
+from motif.ir.render_event import render_events
+from motif.lang.statement import parse_clause
+from motif.options import EventOptions, StreamOptions, is_events, parsed_queries, warn_of
+from motif.plan.scalar import scale
+
+
+class Stream:
+    """Matches of a query over rows that are pushed, each as soon as it is decided."""
+
+    def __init__(
+        self,
+        query: Any,
+        schema: Any,
+        *,
+        time: str | None = None,
+        type: str | None = None,  # noqa: A002 - the word for it
+        order_by: str | Sequence[str] = (),
+        functions: Mapping[str, Callable[..., Any]] | None = None,
+        lateness: str | dt.timedelta | None = None,
+        emit: Sequence[str] | str | None = None,
+        on_error: Literal["fail", "skip"] = "fail",
+    ) -> None:
+        """`query` as for `motif.match`; `schema` the columns of its rows, or a mapping from inputs to their schemas.
+
+        `lateness`: how much earlier than the latest event one may be and still count (none by default). `emit` adds a
+        column `kind` and chooses what comes out: "match", "timeout" (partial matches whose time is over), "late".
+        `on_error`: what to do with an event for which one of `functions` fails.
+        """
+        self.options = StreamOptions(lateness, emit, on_error)
+        self.events = EventOptions(time, type, order_by, functions or {})
+        self.schemas = _inputs(schema)
+        self.queries = _parsed(query, self.events)
+        self.links = linked(self.queries, self.schemas, self.events, self.options)
+        self.ticks = 10 ** scale(self.links[0].planned.layout.order[0].type)
+        self.latest = dict.fromkeys(self.schemas, BEGINNING)
+        self.watermark = BEGINNING
+        self.is_closed = False
+
+    # -- events in, matches out
+
+    def push(self, rows: Any, *, input: str | None = None) -> pa.Table:  # noqa: A002 - the word for it
+        """Take a row (a mapping), several, or a table; what is decided now.
+
+        `input` says of which input the rows are where there are several.
+        """
+        self._check_open()
+        name = self._input(input)
+        with self._all_or_nothing():
+            table, late = self._in_time(as_table(rows, self.schemas[name]))
+            emitted = self.links[0].session.push(self.links[0].taken(name, table, self.schemas))
+            self.latest[name] = max(self.latest[name], self._latest(table))
+            slowest = min(self.latest.values())
+            if slowest > BEGINNING:
+                late_by = self.options.microseconds * self.ticks
+                self.watermark = max(self.watermark, after_lateness(slowest, late_by))
+            return self._through(emitted, (name, table), late)
+
+    def advance(self, watermark: dt.datetime | dt.date | int) -> pa.Table:
+        """Say that all events at or before a moment have come (a time, or microseconds since 1970); never goes back."""
+        self._check_open()
+        moment = _microseconds(watermark) * self.ticks
+        with self._all_or_nothing():
+            self.watermark = max(self.watermark, moment)
+            return self._through(Emitted())
+
+    def close(self) -> pa.Table:
+        """Say that no more events come; what is left is decided as at the end of a table."""
+        self._check_open()
+        with self._all_or_nothing():
+            self.watermark = FOREVER
+            found = self._through(Emitted())
+        self.is_closed = True
+        return found
+
+    @contextmanager
+    def _all_or_nothing(self) -> Iterator[None]:
+        """What fails has not happened, so it can be tried again."""
+        marks = [link.session.mark() for link in self.links]
+        latest, watermark = dict(self.latest), self.watermark
+        try:
+            yield
+        except BaseException:
+            for link, mark in zip(self.links, marks, strict=True):
+                link.session.back_to(mark)
+            self.latest, self.watermark = latest, watermark
+            raise
+
+    def _in_time(self, table: pa.Table) -> tuple[pa.Table, pa.Table | None]:
+        """Of a stack, rows that no query of it takes any more are set aside here; one query does so itself."""
+        if len(self.links) == 1:
+            return table, None
+        first = self.links[0].session
+        times = table.column(self.links[0].time)
+        late = np.zeros(table.num_rows, bool)
+        late[numpy_of(flat(times.is_valid()))] = is_past(first.times_of(times), self.watermark)
+        if not late.any():
+            return table, None
+        first.counts.late += int(late.sum())
+        return table.take(arrow(np.flatnonzero(~late))), table.take(arrow(np.flatnonzero(late)))
+
+    @property
+    def status(self) -> Status:
+        """Counters and what is kept, for people (`print`) and for Prometheus."""
+        first, *others = [Status.of(link.session, self.ticks) for link in self.links]
+        return reduce(Status.and_also, others, first)
+
+    # -- save and restore
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write all that is needed to go on; the file is complete or not there."""
+        header = {
+            "queries": [_text(query) for query in self.queries],
+            "schemas": list(self.schemas),
+            "events": {"time": self.events.time, "type": self.events.type, "order_by": list(self.events.order_by)},
+            "options": {**asdict(self.options), "lateness": f"{self.options.microseconds} us"},
+            "latest": list(self.latest.values()),
+            "watermark": self.watermark,
+            "is_closed": self.is_closed,
+        }
+        blobs = [schema.serialize().to_pybytes() for schema in self.schemas.values()]
+        data = container.pack("stream", header, [*blobs, *(link.session.dump() for link in self.links)])
+        target = Path(path)
+        unfinished = target.with_name(f".{target.name}.{os.getpid()}")
+        with unfinished.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        unfinished.replace(target)
+
+    @classmethod
+    def load(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        query: Any = None,
+        functions: Mapping[str, Callable[..., Any]] | None = None,
+    ) -> Stream:
+        """A stream that goes on where `save` was called.
+
+        `query`: a changed one, accepted if what was kept is enough for it. `functions` are not saved: give them again.
+        """
+        try:
+            data = Path(path).read_bytes()
+        except OSError as error:
+            raise MotifError(f"cannot read {path}: {error.strerror}") from None
+        return container.unpack("stream", data, lambda header, blobs: cls._restored(header, blobs, query, functions))
+
+    @classmethod
+    def _restored(cls, header: dict[str, Any], blobs: list[bytes], query: Any, functions: Any) -> Stream:
+        names, latest, watermark = header["schemas"], header["latest"], header["watermark"]
+        numbers = [watermark, *latest]
+        if len(blobs) <= len(names) or not names or any(type(number) is not int for number in numbers):
+            raise ValueError(header)
+        if type(header["options"]["lateness"]) is not str:
+            raise ValueError(header["options"])
+        schemas = {name: pa.ipc.read_schema(pa.py_buffer(blob)) for name, blob in zip(names, blobs, strict=False)}
+        texts = header["queries"]
+        given = (texts[0] if len(texts) == 1 else texts) if query is None else query
+        schema = schemas[BASE] if names == [BASE] else schemas
+        stream = cls(given, schema, functions=functions, **header["events"], **header["options"])
+        sessions = blobs[len(names) :]
+        if len(sessions) != len(stream.links):
+            raise container.refused(f"the saved stream had {len(sessions)} queries, there are {len(stream.links)} now")
+        for link, saved in zip(stream.links, sessions, strict=True):
+            link.session = StreamSession.load(link.planned, saved)
+        stream.latest = dict(zip(names, latest, strict=True))
+        stream.watermark, stream.is_closed = watermark, header["is_closed"] is True
+        return stream
+
+    # -- one step
+
+    def _through(
+        self, emitted: Emitted, pushed: tuple[str, pa.Table] | None = None, late: pa.Table | None = None
+    ) -> pa.Table:
+        """Let every query see what is new and how time has moved; what comes out of the last."""
+        watermark, new = self.watermark, dict[int, pa.Table]()
+        name, table = pushed or (next(iter(self.schemas)), None)
+        for number, link in enumerate(self.links):
+            if number:
+                link.show(name, table, self.schemas, new)
+                emitted = link.session.push(link.rows())
+            emitted = emitted.and_then(link.session.advance(watermark))
+            if number + 1 < len(self.links):
+                new[number] = link.finished(emitted.matches)
+                watermark = link.held_back(watermark)
+        return self._shown(self.links[-1], emitted, late)
+
+    def _shown(self, link: Link, emitted: Emitted, late: pa.Table | None) -> pa.Table:
+        matches = link.finished(emitted.matches)
+        if self.options.emit is None:
+            return matches
+        if len(self.links) == 1:
+            late = late_events(link.planned, emitted.late, link.empty)
+        elif late is None:
+            late = next(iter(self.schemas.values())).empty_table()
+        return with_kinds(matches, link.finished(emitted.timeouts), late, self.options)
+
+    def _latest(self, table: pa.Table) -> int:
+        times = self.links[0].session.times_of(table.column(self.links[0].time))
+        return int(times.max()) if len(times) else BEGINNING
+
+    def _input(self, name: str | None) -> str:
+        if name is None and len(self.schemas) == 1:
+            return next(iter(self.schemas))
+        if list(self.schemas) == [BASE]:
+            raise MotifError(f"there is no input {name}", hint="the stream has one, without a name: leave out input=")
+        if name not in self.schemas:
+            known = ", ".join(self.schemas)
+            problem = "input= is needed" if name is None else f"there is no input {name}"
+            raise MotifError(problem, hint=did_you_mean(name or "", self.schemas) or f"the inputs are {known}")
+        return name
+
+    def _check_open(self) -> None:
+        if self.is_closed:
+            raise MotifError("the stream is closed", hint="begin a new one")
+
+
+def _inputs(schema: Any) -> dict[str, pa.Schema]:
+    if isinstance(schema, Mapping) and schema and not any(isinstance(v, str | pa.DataType) for v in schema.values()):
+        return {str(name): schema_of(part) for name, part in schema.items()}
+    return {BASE: schema_of(schema)}
+
+
+def _parsed(query: Any, events: EventOptions) -> list[EventQuery] | list[RowQuery]:
+    if isinstance(query, str) and not is_events(query):
+        events.refuse_for_rows()
+        return [parse_clause(query, "duckdb")]
+    parsed = parsed_queries(query, "duckdb")
+    if isinstance(parsed, RowQuery):
+        events.refuse_for_rows()
+        return [parsed]
+    warn_of(parsed, stacklevel=3)
+    return parsed
+
+
+def _text(query: EventQuery | RowQuery) -> str:
+    return render_events(query) if isinstance(query, EventQuery) else render_query(query)
+
+
+def _microseconds(moment: dt.datetime | dt.date | int) -> int:
+    """Since 1970; a time without a zone is taken as it is."""
+    if isinstance(moment, int) and not isinstance(moment, bool):
+        return moment
+    if not isinstance(moment, dt.date):
+        raise MotifError(
+            f"a watermark cannot be a {type(moment).__name__}", hint="give a datetime, or microseconds since 1970"
+        )
+    if not isinstance(moment, dt.datetime):
+        moment = dt.datetime(moment.year, moment.month, moment.day, tzinfo=dt.UTC)
+    zone = moment.tzinfo or dt.UTC
+    return (moment.replace(tzinfo=zone) - dt.datetime(1970, 1, 1, tzinfo=dt.UTC)) // dt.timedelta(microseconds=1)

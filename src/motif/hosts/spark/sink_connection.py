@@ -1,0 +1,213 @@
+"""Connections to databases, whatever their driver: transactions, placeholders, types, and what they refuse."""
+
+from __future__ import annotations
+
+import datetime as dt
+import importlib
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import partial
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import types as t
+
+from motif.errors import MotifError
+
+_CHUNK = 10_000
+SQL_TYPES: dict[type[t.DataType], tuple[str, str]] = {
+    t.BooleanType: ("BOOLEAN", "INTEGER"),
+    t.ByteType: ("SMALLINT", "INTEGER"),
+    t.ShortType: ("SMALLINT", "INTEGER"),
+    t.IntegerType: ("INTEGER", "INTEGER"),
+    t.LongType: ("BIGINT", "INTEGER"),
+    t.FloatType: ("REAL", "REAL"),
+    t.DoubleType: ("DOUBLE PRECISION", "REAL"),
+    t.DecimalType: ("NUMERIC", "TEXT"),
+    t.StringType: ("TEXT", "TEXT"),
+    t.BinaryType: ("BYTEA", "BLOB"),
+    t.DateType: ("DATE", "TEXT"),
+    t.TimestampType: ("TIMESTAMP WITH TIME ZONE", "TEXT"),
+    t.TimestampNTZType: ("TIMESTAMP", "TEXT"),
+    t.DayTimeIntervalType: ("INTERVAL", "REAL"),
+}
+"""Types of a table that is created: PostgreSQL's, and SQLite's. Everything else is text."""
+
+
+def quoted_name(name: str) -> str:
+    """An identifier that the database takes as it is."""
+    if MARK in name:
+        raise MotifError(f"{name!r} is not a name that a database takes", hint="leave out the character with code 0")
+    return '"' + name.replace('"', '""') + '"'
+
+
+def dotted(table: str) -> str:
+    """The name of a table, which may have its schema in front."""
+    return ".".join(map(quoted_name, table.split(".")))
+
+
+MARK = "\0"
+"""Stands for a value in the text of a statement, as no name has it in it."""
+_MARKS = {"qmark": "?", "format": "%s", "numeric": ":{}", "named": ":p{}", "pyformat": "%(p{})s"}
+_BEGIN = {"sqlite3": "BEGIN IMMEDIATE", "duckdb": "BEGIN"}
+"""Drivers that do not begin a transaction by themselves, or not with the first statement."""
+
+
+@dataclass(frozen=True)
+class Link:
+    """A connection of any driver, spoken to in one way."""
+
+    connection: Any
+    driver: str
+    style: str
+    error: type[Exception]
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All or nothing."""
+        try:
+            if self.driver in _BEGIN and not getattr(self.connection, "in_transaction", False):
+                self.run(_BEGIN[self.driver])
+            yield
+            self.connection.commit()
+        except BaseException:
+            with suppress(self.error):
+                self.connection.rollback()
+            raise
+
+    def run(self, text: str, *values: object) -> Any:
+        cursor = self.connection.cursor()
+        if values:
+            cursor.execute(self._marked(text), self._bound(values))
+        else:
+            cursor.execute(text)
+        return cursor
+
+    def rows(self, text: str, *values: object) -> list[Any]:
+        with self.transaction():
+            return list(self.run(text, *values).fetchall())
+
+    def change(self, text: str) -> None:
+        with self.transaction():
+            self.run(text)
+
+    def columns(self, table: str) -> list[str]:
+        """The columns of a table; the driver's error if there is none."""
+        with self.transaction():
+            return [column[0] for column in self.run(f"SELECT * FROM {dotted(table)} WHERE 1 = 0").description]
+
+    def insert(self, text: str, table: pa.Table) -> None:
+        cursor, marked = self.connection.cursor(), self._marked(text)
+        for batch in table.to_batches(max_chunksize=_CHUNK):
+            rows = zip(*(column.to_pylist() for column in batch.columns), strict=True)
+            if bound := [self._bound(row) for row in rows]:
+                cursor.executemany(marked, bound)
+
+    def sql_type(self, kind: t.DataType) -> str:
+        """The type of a column that is created."""
+        chosen = SQL_TYPES.get(type(kind), ("TEXT", "TEXT"))[self.driver == "sqlite3"]
+        if isinstance(kind, t.DecimalType) and chosen == "NUMERIC":
+            return f"NUMERIC({kind.precision}, {kind.scale})"
+        return chosen
+
+    def _marked(self, text: str) -> str:
+        """With the driver's own marks for values."""
+        if self.style in ("format", "pyformat"):
+            text = text.replace("%", "%%")
+        first, *rest = text.split(MARK)
+        return first + "".join(_MARKS[self.style].format(i) + piece for i, piece in enumerate(rest, 1))
+
+    def _bound(self, values: Sequence[object]) -> Any:
+        """Values as the driver takes them."""
+        if self.driver == "sqlite3":
+            values = [_for_sqlite(value) for value in values]
+        if self.style in ("named", "pyformat"):
+            return {f"p{i}": value for i, value in enumerate(values, 1)}
+        return tuple(values)
+
+
+def _for_sqlite(value: object) -> object:
+    """SQLite has numbers and texts: instants in UTC, so that texts are in the order of time; durations in seconds."""
+    match value:
+        case dt.datetime():
+            utc = value if value.tzinfo is None else value.astimezone(dt.UTC)
+            return utc.isoformat(" ", "microseconds")
+        case dt.date():
+            return value.isoformat()
+        case dt.timedelta():
+            return value.total_seconds()
+        case Decimal():
+            return format(value, "f")
+        case _:
+            return value
+
+
+@contextmanager
+def connected(connect: Callable[[], Any]) -> Iterator[Link]:
+    """A connection that is closed in the end."""
+    try:
+        connection = connect()
+    except MotifError:
+        raise
+    except Exception as error:  # noqa: BLE001 - whatever the driver, or the user's own function, raises
+        raise MotifError(f"the database cannot be reached: {first_line(error)}") from None
+    link = _link(connection)
+    if getattr(connection, "autocommit", None) is True:
+        connection.autocommit = False  # Otherwise each row would be visible by itself.
+    try:
+        yield link
+    finally:
+        with suppress(link.error):
+            connection.close()
+
+
+def _link(connection: Any) -> Link:
+    """What the driver says about itself."""
+    for base in type(connection).__mro__:
+        driver = base.__module__.partition(".")[0].lstrip("_")
+        module = sys.modules.get(driver)
+        if getattr(module, "paramstyle", None) in _MARKS and hasattr(connection, "cursor"):
+            assert module is not None
+            return Link(connection, driver, module.paramstyle, getattr(module, "Error", Exception))
+    raise MotifError(
+        f"connect= gave {type(connection).__name__}, which is not a connection of a DB-API driver",
+        hint="such as connect=lambda: sqlite3.connect('alerts.db')",
+    )
+
+
+@contextmanager
+def refusals(link: Link, what: str) -> Iterator[None]:
+    """What the database refuses, as an error of ours."""
+    try:
+        yield
+    except link.error as error:
+        raise MotifError(f"{what}: {first_line(error)}", hint="create it by hand, or ask for the right to") from None
+
+
+def first_line(error: Exception) -> str:
+    """What an error says, in short."""
+    text = str(error).strip()
+    return text.splitlines()[0] if text else type(error).__name__
+
+
+def postgres(url: str) -> Callable[[], Any]:
+    """Opens connections to PostgreSQL."""
+    _psycopg()
+    return partial(_open_postgres, url.removeprefix("jdbc:"))
+
+
+def _open_postgres(url: str) -> Any:
+    return _psycopg().connect(url)
+
+
+def _psycopg() -> Any:
+    try:
+        return importlib.import_module("psycopg")
+    except ImportError:
+        raise MotifError(
+            "a postgresql:// address needs the package psycopg, which is not installed",
+            hint="pip install 'psycopg[binary]', or give a connection of another driver: connect=...",
+        ) from None

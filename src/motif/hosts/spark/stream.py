@@ -1,0 +1,303 @@
+"""Streaming DataFrames: the same queries, and a streaming DataFrame of their matches, each as soon as it is decided.
+
+A query becomes: watermark -> filter and select in Spark -> rows packed into buckets of keys -> one step of a session
+per bucket and batch (`stream_worker`), its state in Spark's state store (`stream_state`) -> unpacked matches -> scalars
+in Spark. Queries of a stack are such operators in a row; Spark gives all of them the same watermark, and each holds its
+own back by how late matches of those before it may come.
+"""
+
+from __future__ import annotations
+
+import logging
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.errors import AnalysisException, ParseException, PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as f
+from pyspark.sql import types as t
+from pyspark.sql.pandas.types import to_arrow_schema
+
+from motif.engine.events.functions import Functions
+from motif.engine.order import crossing, layout
+from motif.engine.stream.session import Planned, StreamSession
+from motif.errors import MotifError, UnsupportedQuery
+from motif.hosts.kinds import KIND, LATE
+from motif.hosts.spark import stream_worker as worker
+from motif.hosts.spark.batch import (
+    SparkSource,
+    around,
+    blamed,
+    clause_input,
+    quiet,
+    quoted,
+    row_sql,
+    use_unbounded_batches,
+)
+from motif.hosts.spark.batch import match_frame as match_rows
+from motif.hosts.spark.events import Callables, Stack
+from motif.hosts.spark.local import ROCKSDB
+from motif.hosts.spark.stream_archive import archived_frame, archived_stack, check_types, seeds
+from motif.hosts.spark.stream_state import digest
+from motif.hosts.spark.stream_status import watch
+from motif.hosts.spark.stream_watermark import watched, watched_inputs
+from motif.hosts.spark.types import event_schema, leaf_schema, type_of
+from motif.ir.event import EventQuery
+from motif.ir.expr import Column
+from motif.ir.query import RowQuery
+from motif.lang.statement import Clause, Statement
+from motif.options import KINDS, LiveOptions
+from motif.plan.events.planner import bind_event_errors
+from motif.plan.events.program import EventProgram, Stream
+from motif.plan.planner import plan
+from motif.plan.program import Program
+from motif.plan.scalar import scale
+from motif.plan.stream import time_column
+
+LIVE = LiveOptions()
+_PROVIDER = "spark.sql.streaming.stateStore.providerClass"
+_CHANGELOG = "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled"
+_MATCHED = "motif.matched"
+_STAYS = "isnan(rand(0))"
+"""Never true, and not deterministic: Spark would otherwise filter below the watermark, and events of classes that a
+query does not name would no longer move its time."""
+
+
+def match_frame(frame: DataFrame, query: RowQuery, live: LiveOptions = LIVE) -> DataFrame:
+    """Matches of a clause over a streaming DataFrame."""
+    source = SparkSource(frame)
+    program = plan(query, source)
+    source = SparkSource(watched(frame, time_column(program, source.schema), live))
+    chain = Chain(live, frame.sparkSession)
+    return chain.matches(program, source, Functions({}), archived_frame(live.archive))
+
+
+def run_statement(statement: Statement, session: SparkSession, live: LiveOptions = LIVE) -> DataFrame:
+    """The answer to a whole statement: clauses over streams are matched as streams, the others as tables."""
+    frames: dict[str, DataFrame] = {}
+    streams: dict[str, DataFrame] = {}
+    for clause in statement.clauses:
+        frame = clause_input(statement, clause, session, frames)
+        if not frame.isStreaming:
+            frames[clause.name] = match_rows(frame, clause.query)
+            continue
+        _refuse_matches(statement, clause, session, frames, streams)
+        frames[clause.name] = streams[clause.name] = match_frame(frame, clause.query, live)
+    if not streams:
+        live.refuse_for_tables()
+    return around(statement, session, frames)
+
+
+def _refuse_matches(
+    statement: Statement,
+    clause: Clause,
+    session: SparkSession,
+    frames: dict[str, DataFrame],
+    streams: dict[str, DataFrame],
+) -> None:
+    """Nothing says how late a match of a clause may be decided, so a clause over such matches would lose some."""
+    marked = {name: _marked(frame) for name, frame in streams.items()}
+    read = clause_input(statement, clause, session, frames | marked) if marked else None
+    if read is not None and any(_MATCHED in field.metadata for field in read.schema.fields):
+        raise UnsupportedQuery(
+            "not supported in a stream: MATCH_RECOGNIZE over the matches of another one",
+            source=statement.text,
+            span=clause.input_span,
+            hint="write the first matches to a table and match its stream, or use event queries, which build on others",
+        )
+
+
+def _marked(frame: DataFrame) -> DataFrame:
+    return frame.select(*(f.col(quoted(name)).alias(name, metadata={_MATCHED: True}) for name in frame.columns))
+
+
+def match_stack(
+    data: Any, queries: Sequence[EventQuery], stream: Stream, functions: Callables, live: LiveOptions = LIVE
+) -> DataFrame:
+    """Matches of the last query over streaming DataFrames; those of the queries before it are events for it."""
+    archive = archived_stack(live.archive, data, queries, stream)
+    stack = Stack(watched_inputs(data, stream.time, live), stream)
+    chain = Chain(live, next(iter(stack.inputs.values())).sparkSession)
+    used = Functions(dict(functions), skips_errors=live.on_error == "skip")
+    for query in queries[:-1]:
+        stack.add(query, chain.events(*stack.plan(query, functions), used))
+    return chain.matches(*stack.plan(queries[-1], functions), used, archive)
+
+
+def stack_errors(data: Any, queries: Sequence[EventQuery], stream: Stream, functions: Callables) -> list[MotifError]:
+    """What is wrong with queries whose text is fine; Spark analyses, no event is read."""
+    try:
+        stack = Stack(data, stream)
+        chain = Chain(LIVE, next(iter(stack.inputs.values())).sparkSession)
+        used = Functions(dict(functions))
+        for query in queries:
+            if unknown := bind_event_errors(query, stack.source(query).schema):
+                return unknown
+            if query is queries[-1]:
+                chain.matches(*stack.plan(query, functions), used, None)
+            else:
+                stack.add(query, chain.events(*stack.plan(query, functions), used))
+    except MotifError as error:
+        return [error]
+    return []
+
+
+def prepare(session: SparkSession) -> None:
+    """Settings without which streams with state do not run, or crawl; only where nothing else was chosen."""
+    use_unbounded_batches(session)
+    log = logging.getLogger("motif")
+    try:
+        if "RocksDB" not in (session.conf.get(_PROVIDER, "") or ""):
+            session.conf.set(_PROVIDER, ROCKSDB)
+            log.info("the state of streams is kept in RocksDB: %s is set for this session", _PROVIDER)
+        if not session.conf.get(_CHANGELOG, ""):
+            session.conf.set(_CHANGELOG, "true")
+            log.info("only changes of state are saved with every batch: %s is set for this session", _CHANGELOG)
+    except PySparkException as error:
+        raise MotifError(
+            f"this Spark session does not let {_PROVIDER} be set, and streams need RocksDB",
+            hint=f"start it with {_PROVIDER}={ROCKSDB}",
+        ) from error
+    watch(session)
+
+
+# -- operators
+
+
+class Chain:
+    """The operators of one `match`, in the order of its queries."""
+
+    def __init__(self, live: LiveOptions, session: SparkSession) -> None:
+        self.live = live
+        self.name = f"motif:{uuid.uuid4().hex[:12]}"
+        self.count = 0
+        self.hold = 0
+        prepare(session)
+
+    def events(self, program: EventProgram, source: SparkSource, functions: Functions) -> DataFrame:
+        """Matches that are events for later queries."""
+        stage = self.stage(program, source, functions, KINDS[:1])
+        hold = StreamSession(stage.operator.planned).patterns.hold
+        if hold is None:
+            raise UnsupportedQuery(
+                f"matches of {program.query.name} may be decided at any time, so queries after it would wait for ever",
+                source=program.query.source,
+                span=program.query.pattern.span,
+                hint="give it a WITHIN of time, such as WITHIN 10 minutes",
+            )
+        self.hold += hold
+        return stage.result(source, None, with_kinds=False)
+
+    def matches(
+        self, program: Program | EventProgram, source: SparkSource, functions: Functions, archive: SparkSource | None
+    ) -> DataFrame:
+        """What the user asked for."""
+        if self.live.emit is not None:
+            _refuse_names(program)
+        stage = self.stage(program, source, functions, tuple(kind for kind in KINDS if self.live.emits(kind)))
+        return stage.result(source, archive, with_kinds=self.live.emit is not None)
+
+    def stage(
+        self, program: Program | EventProgram, source: SparkSource, functions: Functions, emit: tuple[str, ...]
+    ) -> Stage:
+        """The next operator."""
+        exprs = crossing(program)
+        types = source.spark_types(exprs)
+        planned = Planned(program, layout(program, [type_of(kind) for kind in types]), functions)
+        rows = t.StructType([t.StructField(f"c{i}", kind, True) for i, kind in enumerate(types)])
+        self.count += 1
+        operator = worker.Operator(
+            name=f"{self.name}:{self.count}",
+            planned=planned,
+            query=digest(planned),
+            rows=to_arrow_schema(rows, timezone="UTC"),
+            kinds=emit,
+            late=tuple((i, expr.name) for i, expr in enumerate(exprs) if isinstance(expr, Column)),
+            ticks=10 ** scale(planned.layout.order[0].type),
+            hold=self.hold,
+            buckets=self.live.buckets,
+        )
+        return Stage(operator, types)
+
+
+def _refuse_names(program: Program | EventProgram) -> None:
+    for name, _ in program.outputs.columns:
+        if name.casefold() in (KIND, LATE):
+            raise MotifError(
+                f"emit= adds a column {name.casefold()}, and the query has one of that name",
+                hint=f"give it another name: {name} AS other",
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """An operator and the plan around it."""
+
+    operator: worker.Operator
+    types: list[t.DataType]
+    """Spark's types of the columns of its rows."""
+
+    @property
+    def program(self) -> Program | EventProgram:
+        return self.operator.planned.program
+
+    def result(self, source: SparkSource, archive: SparkSource | None, *, with_kinds: bool) -> DataFrame:
+        """Filter, pack, step, unpack, scalars."""
+        operator = self.operator
+        if archive is not None:
+            check_types(operator.planned.layout.exprs, self.types, archive)
+        starts = None if archive is None else seeds(operator, self.rows(archive))
+        packed = self.rows(source, f" OR {_STAYS}").mapInArrow(worker.packer(operator), worker.PACKED)
+        stepped = packed.groupBy("bucket").transformWithStateInPandas(
+            worker.Steps(operator), worker.STEPPED, "append", "EventTime", initialState=starts
+        )
+        schema = self.schema(with_kinds=with_kinds)
+        unpack = worker.unpacker(to_arrow_schema(schema, timezone="UTC"))
+        leaves = self._observed(stepped).filter("payload IS NOT NULL").mapInArrow(unpack, schema)
+        return self.with_scalars(leaves, with_kinds=with_kinds)
+
+    def rows(self, source: SparkSource, unless: str = "") -> DataFrame:
+        """Rows that can play a role, with the columns that the query reads."""
+        if isinstance(self.program, EventProgram) and self.program.filter is not None:
+            source = SparkSource(source.frame.filter(row_sql(self.program.filter) + unless))
+        return source.select(self.operator.planned.layout.exprs)
+
+    def _observed(self, stepped: DataFrame) -> DataFrame:
+        """The last counters of each bucket, for `motif.status`."""
+        buckets = self.operator.buckets if self.program.keys else 1
+        counters = []
+        for number in range(buckets):
+            own = f.col("bucket") == number
+            last = f.max_by(f.when(own, f.col("metrics")), f.when(own & f.col("metrics").isNotNull(), f.col("serial")))
+            counters.append(last.alias(f"b{number}"))
+        return stepped.observe(self.operator.name, *counters)
+
+    def schema(self, *, with_kinds: bool) -> t.StructType:
+        """What the workers give back."""
+        program = self.program
+        if isinstance(program, EventProgram):
+            schema = event_schema(program.outputs.leaves, self.types, program.time)
+        else:
+            schema = leaf_schema(program.outputs.leaves, self.types)
+        if not with_kinds:
+            return schema
+        late = t.StructType([t.StructField(name, self.types[i], True) for i, name in self.operator.late])
+        last = [t.StructField(worker.LATE, late, True)] if "late" in self.operator.kinds else []
+        return t.StructType([t.StructField(worker.KIND, t.StringType(), True), *schema.fields, *last])
+
+    def with_scalars(self, leaves: DataFrame, *, with_kinds: bool) -> DataFrame:
+        """Output columns; a late event has none."""
+        columns = [(row_sql(expr), name) for name, expr in self.program.outputs.columns]
+        if with_kinds:
+            late = [(worker.LATE, LATE)] if "late" in self.operator.kinds else []
+            own = [(f"IF({worker.KIND} = 'late', NULL, {expr})", name) for expr, name in columns]
+            columns = [(worker.KIND, KIND), *own, *late]
+        try:
+            with quiet():
+                result = leaves.selectExpr(*(f"{expr} AS {quoted(name)}" for expr, name in columns))
+                result.schema  # noqa: B018 - Connect looks at it only now
+        except (AnalysisException, ParseException) as error:
+            raise blamed(error, self.program, leaves) from None  # type: ignore[arg-type]
+        return result

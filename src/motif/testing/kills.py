@@ -1,0 +1,198 @@
+"""`kill -9` at random moments: what a stream has written in the end is what a batch over the same events gives.
+
+`python -m motif.testing.kills --kills 30` starts a stream over a folder of files on Spark, kills its driver or its
+Python workers again and again, starts it anew from its checkpoint, and compares in the end: nothing lost, nothing
+twice, nothing else.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime as dt
+import itertools
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.dataset
+
+import motif
+
+SCHEMA = "ts timestamp, type string, k long, v double"
+LATENESS = "5 seconds"
+QUERIES = {
+    "unanswered": "SELECT a.k, a.v FROM SEQ(A a; NOT B b) WHERE [k] WITHIN 8 s",
+    "consumed": "SELECT a.k, a.v, b.v AS w FROM SEQ(A a; B b) WHERE [k] AND b.v > a.v WITHIN 20 s CONSUMING ALL",
+    "rising": "MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts MEASURES FIRST(A.v) AS low, LAST(B.v) AS high, COUNT(*) AS n"
+    " PATTERN (A B+) WITHIN INTERVAL '30' SECOND DEFINE B AS v > PREV(v))",
+}
+START = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
+FILES, EVENTS, KEYS = 24, 60, 12
+
+
+def write_files(folder: Path, rng: random.Random) -> pa.Table:
+    """Events out of order within the lateness, in files; the last event moves time past every deadline."""
+    rows = []
+    for number in range(FILES * EVENTS):
+        at = START + dt.timedelta(milliseconds=250 * number + rng.randrange(0, 4000))
+        rows.append({"ts": at, "type": rng.choice("AABC"), "k": rng.randrange(KEYS), "v": round(rng.random(), 3)})
+    folder.mkdir(parents=True)
+    for number in range(FILES):
+        _write(folder / f"{number:03}.json", rows[number * EVENTS : (number + 1) * EVENTS])
+    end = START + dt.timedelta(days=1)
+    rows.append({"ts": end, "type": "Z", "k": -1, "v": 0.0})
+    _write(folder / "999.json", rows[-1:])
+    return pa.Table.from_pylist(rows, pa.schema({"ts": pa.timestamp("us", "UTC"), "type": pa.string()} | _NUMBERS))
+
+
+_NUMBERS = {"k": pa.int64(), "v": pa.float64()}
+
+
+def _write(path: Path, rows: list[dict[str, object]]) -> None:
+    lines = [json.dumps({**row, "ts": row["ts"].isoformat()}) for row in rows]  # type: ignore[attr-defined]
+    path.write_text("\n".join(lines) + "\n")
+    moment = int(path.stem)  # Spark takes files by their age, the oldest first
+    os.utime(path, (1_700_000_000 + moment, 1_700_000_000 + moment))
+
+
+def answer(table: pa.Table, query: str) -> Counter[str]:
+    """What a batch gives."""
+    return _counted(motif.match(table, query))
+
+
+def written(folder: Path) -> Counter[str]:
+    """What the stream has written."""
+    found = pyarrow.dataset.dataset(folder, partitioning=None).to_table()
+    return _counted(found)
+
+
+def _counted(table: pa.Table) -> Counter[str]:
+    names = [name for name in table.column_names if name != "batch"]
+    return Counter(repr([_plain(row[name]) for name in names]) for row in table.select(names).to_pylist())
+
+
+def _plain(value: object) -> object:
+    return value.timestamp() if isinstance(value, dt.datetime) else value
+
+
+# -- what is killed
+
+
+def workers_of(pid: int) -> list[int]:
+    """Python workers below a process."""
+    return [child for child in _below(pid) if b"pyspark." in _command(child) and b"java" not in _command(child)]
+
+
+def _below(pid: int) -> Iterator[int]:
+    for task in Path(f"/proc/{pid}/task").glob("*/children"):
+        try:
+            children = [int(child) for child in task.read_text().split()]
+        except OSError:
+            continue
+        for child in children:
+            yield child
+            yield from _below(child)
+
+
+def _command(pid: int) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""
+
+
+def _kill(pid: int) -> bool:
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+class Campaign:
+    """Runs of one job over one folder."""
+
+    def __init__(self, folder: Path, rng: random.Random, slowest: float) -> None:
+        self.folder = folder
+        self.rng = rng
+        self.slowest = slowest
+        self.kills: Counter[str] = Counter()
+
+    def run(self, wanted: int) -> None:
+        """Kill until there were enough kills, then let it end."""
+        while True:
+            job = self._start()
+            if self.kills.total() < wanted:
+                self._strike(job)
+            if self._ended(job):
+                return
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        log = (self.folder / "job.log").open("ab")
+        command = [sys.executable, "-m", "motif.testing.kill_job", str(self.folder)]
+        return subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
+
+    def _strike(self, job: subprocess.Popen[bytes]) -> None:
+        """Wait a random while, then kill the driver with its JVM, or the Python workers."""
+        until = time.monotonic() + self.rng.uniform(4, self.slowest)
+        while time.monotonic() < until:
+            if job.poll() is not None:
+                return
+            time.sleep(0.1)
+        if self.rng.random() < 0.5:
+            victims, kind = workers_of(job.pid), "workers"
+        else:
+            victims, kind = [job.pid, *_below(job.pid)], "driver"
+        struck = [victim for victim in victims if _kill(victim)]
+        self.kills[kind] += bool(struck)
+
+    def _ended(self, job: subprocess.Popen[bytes]) -> bool:
+        """Whether it has come to its end; a stream whose workers died fails or goes on by itself."""
+        job.wait(timeout=900)
+        return job.returncode == 0
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the campaign and report it."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--kills", type=int, default=30)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--slowest", type=float, default=40, help="seconds within which a run is killed")
+    options = parser.parse_args(arguments)
+    rng = random.Random(options.seed)
+    with tempfile.TemporaryDirectory(prefix="motif-kills-") as name:
+        kills, differences = Counter[str](), 0
+        for number in itertools.count():
+            campaign = Campaign(Path(name) / str(number), rng, options.slowest)
+            table = write_files(campaign.folder / "in", rng)
+            campaign.run(options.kills - kills.total())
+            kills += campaign.kills
+            differences += compared(campaign.folder, table)
+            print(f"kills: {dict(kills)}; {differences} differences", flush=True)
+            if differences or kills.total() >= options.kills:
+                return 1 if differences else 0
+    return 1
+
+
+def compared(folder: Path, table: pa.Table) -> int:
+    """How many matches differ from those of a batch."""
+    differences = 0
+    for query, text in QUERIES.items():
+        expected, got = answer(table, text), written(folder / "out" / query)
+        lost, extra = expected - got, got - expected
+        differences += lost.total() + extra.total()
+        print(f"{query}: {expected.total()} matches, {lost.total()} lost, {extra.total()} doubled or changed")
+    return differences
+
+
+if __name__ == "__main__":
+    sys.exit(main())

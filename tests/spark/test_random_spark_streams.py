@@ -1,0 +1,203 @@
+"""Random queries over random streams through real Spark: micro-batches give what the table of all events gives.
+
+Many streams are packed as keys into one job, and several queries of a language run in it side by side. What a stream
+cannot know yet at its end (an open repetition without WITHIN) is told apart by a session in process.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from functools import reduce
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pytest
+from stream_frames import Folder, Run, in_some_order, rows_of
+
+from motif.engine.events.functions import Functions
+from motif.engine.stream import container
+from motif.engine.stream.session import StreamSession
+from motif.errors import LimitExceeded, MotifError, QueryDataError
+from motif.ir.render_event import render_events
+from motif.lang.statement import parse_clause
+from motif.options import LiveOptions
+from motif.plan.events.program import Stream
+from motif.plan.planner import plan
+from motif.testing import event_generate, generate
+from motif.testing.event_engines import with_hidden_key
+from motif.testing.tables import arrow_type
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from motif.hosts.spark.stream import Stage
+
+pytestmark = [pytest.mark.spark, pytest.mark.random]
+
+STREAM, CASE = "stream_number", "case_number"
+STREAMS, FILES, QUERIES = 30, 5, 6
+END = datetime(2024, 6, 1)
+Row = dict[str, Any]
+
+
+@dataclass
+class Case:
+    """A query, its events, and the same plan over a table and over a stream."""
+
+    number: int
+    text: str
+    rows: list[Row]
+    batch: Callable[[DataFrame], DataFrame]
+    stage: Callable[[DataFrame], Stage]
+    decided: list[pa.Table] = field(default_factory=list)
+    rest: list[pa.Table] = field(default_factory=list)
+
+    def own(self, frame: DataFrame) -> DataFrame:
+        return frame.filter(f"{CASE} = {self.number}").drop(CASE)
+
+    def finished(self, spark: SparkSession, stage: Stage, tables: list[pa.Table]) -> DataFrame:
+        """Leaves as the columns that the query puts out."""
+        from pyspark.sql.pandas.types import to_arrow_schema
+
+        schema = stage.schema(with_kinds=False)
+        table = pa.concat_tables([to_arrow_schema(schema, timezone="UTC").empty_table(), *tables])
+        return stage.with_scalars(spark.createDataFrame(table, schema), with_kinds=False)
+
+
+# --- queries of both languages ---
+
+
+def row_case(spark: SparkSession, number: int, rng: random.Random, live: LiveOptions) -> Case:
+    from motif.hosts.spark import batch
+    from motif.hosts.spark.stream import Chain
+
+    text = by_time(generate.random_clause(rng), rng)
+    query = parse_clause(text, "spark")
+    rows = generate.random_rows(rng, STREAMS if query.partition else 1)
+
+    def stage(frame: DataFrame) -> Stage:
+        source = batch.SparkSource(frame)
+        return Chain(live, spark).stage(plan(query, source), source, Functions({}), ("match",))
+
+    return Case(number, text, rows, lambda frame: batch.match_frame(frame, query), stage)
+
+
+def by_time(clause: str, rng: random.Random) -> str:
+    """The clause with an order by time."""
+    order = rng.choice(("ts", "ts", "ts, t", "ts, v DESC"))
+    lengths = ("'2' MINUTE", "'90' SECOND", "'10' MINUTE")
+    within = f"\n  WITHIN INTERVAL {rng.choice(lengths)}" if rng.random() < 0.6 else ""
+    clause = re.sub(r"\n  WITHIN [^\n]*", "", clause)
+    clause = re.sub(r"ORDER BY [^\n]*", f"ORDER BY {order}", clause)
+    return re.sub(r"\n  PATTERN [^\n]*", lambda found: found[0] + within, clause)
+
+
+def event_case(spark: SparkSession, number: int, rng: random.Random, live: LiveOptions) -> Case:
+    from motif.hosts.spark.batch import SparkSource
+    from motif.hosts.spark.events import run_program
+    from motif.hosts.spark.stream import Chain
+    from motif.plan.events.planner import plan_events
+
+    query = event_generate.random_event_query(rng)
+    streams = [event_generate.random_stream(rng, query) for _ in range(STREAMS)]
+    rows = [{**event, STREAM: at} for at, stream in enumerate(streams) for event in stream]
+
+    def program(frame: DataFrame) -> Any:
+        return with_hidden_key(plan_events(query, SparkSource(frame), Stream()), STREAM)
+
+    def stage(frame: DataFrame) -> Stage:
+        return Chain(live, spark).stage(program(frame), SparkSource(frame), Functions({}), ("match",))
+
+    return Case(
+        number,
+        render_events(query),
+        rows,
+        lambda frame: run_program(program(frame), SparkSource(frame), {}),
+        stage,
+    )
+
+
+# --- how events arrive ---
+
+
+def write(folder: Folder, cases: list[Case], lateness: timedelta, rng: random.Random) -> None:
+    """Events of all queries, each up to `lateness` out of order, in a few files; far in the future one that moves time."""
+    rows = [{**row, CASE: case.number} for case in cases for row in case.rows]
+    rng.shuffle(rows)
+    early = datetime(1, 1, 1)
+    rows.sort(key=lambda row: early if row["ts"] is None else min(row["ts"], END) + lateness * rng.random())
+    size = -(-len(rows) // FILES)
+    for low in range(0, len(rows), size):
+        folder.put(rows[low : low + size])
+    folder.put([{CASE: case.number, "ts": END} for case in cases])
+
+
+def answer(spark: SparkSession, cases: list[Case], table: DataFrame, watermark: int) -> None:
+    """What a session in process decides up to a watermark, and what at the end."""
+    from motif.hosts.spark import stream_worker
+    from motif.hosts.spark.batch import SparkSource
+
+    stages = {case.number: case.stage(case.own(table)) for case in cases}
+    parts = []
+    for case in cases:
+        stage = stages[case.number]
+        packed = stage.rows(SparkSource(case.own(table))).mapInArrow(
+            stream_worker.packer(stage.operator), stream_worker.PACKED
+        )
+        parts.append(packed.selectExpr(f"{case.number} AS number", "payload"))
+    payloads: dict[int, list[pa.Table]] = {case.number: [] for case in cases}
+    for number, payload in reduce(lambda one, other: one.unionAll(other), parts).collect():
+        payloads[number].append(container.bytes_table(bytes(payload)))
+    for case in cases:
+        session = StreamSession(stages[case.number].operator.planned)
+        pushed = session.push(pa.concat_tables(payloads[case.number]).combine_chunks())
+        case.decided = list(pushed.and_then(session.advance(watermark)).matches)
+        case.rest = list(session.close().matches)
+
+
+def usable(spark: SparkSession, make: Any, schema: str, seed: int, number: int, live: LiveOptions) -> Case | None:
+    """A random query that Spark takes and that has an answer."""
+    case: Case = make(spark, number, random.Random(seed), live)
+    frame = spark.createDataFrame([{**dict.fromkeys(case.rows[0]), **row} for row in case.rows], schema)
+    try:
+        case.stage(frame)
+        case.rows = case.rows
+        case.batch(frame).toArrow()
+    except (LimitExceeded, QueryDataError):
+        return None
+    except MotifError:
+        return None
+    except Exception as error:
+        if "QueryDataError" in str(error) or "LimitExceeded" in str(error):
+            return None
+        raise
+    return case
+
+
+LANGUAGES: dict[str, tuple[Any, Mapping[str, str], str]] = {
+    "row patterns": (row_case, generate.COLUMNS, "TIMESTAMP_NTZ"),
+    "event patterns": (event_case, {**event_generate.COLUMNS, STREAM: "BIGINT"}, "TIMESTAMP"),
+}
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("seed", [1])
+def test_a_stream_gives_what_the_table_gives(language: str, seed: int, spark: SparkSession, tmp_path: Path) -> None:
+    from motif.hosts.spark.batch import SparkSource
+    from motif.hosts.spark.stream_watermark import watched
+
+    make, columns, kind = LANGUAGES[language]
+    rng = random.Random(seed)
+    lateness = timedelta(seconds=rng.choice((0, 1, 30)))
+    live = LiveOptions(lateness, buckets=rng.choice((1, 3, 16)))
+    types = {name: kind if sql == "TIMESTAMP" else sql for name, sql in {**columns, CASE: "BIGINT"}.items()}
+    schema = ", ".join(f"{name} {sql}" for name, sql in types.items())
+    found = (make(spark, number, random.Random(1000 * seed + number), live) for number in count())
+    cases: list[Case] = []
+    ...
