@@ -79,14 +79,15 @@ def _reports(row: Any) -> Iterator[tuple[int, Report]]:
 
 
 def _sum(parts: list[Report]) -> Status:
-    known = {
-        name: max((part[name] for part in parts if part.get(name) is not None), default=None)
-        for name in ("latest", "watermark")
-    }
-    behind = known["latest"] - known["watermark"] if None not in known.values() else 0
+    latest, watermark = (_last(parts, name) for name in ("latest", "watermark"))
+    behind = latest - watermark if latest is not None and watermark is not None else 0
     return Status(
         **{name: sum(part.get(name, 0) for part in parts) for name in _SUMS}, lag_seconds=max(behind, 0) / 1e6
     )
+
+
+def _last(parts: list[Report], name: str) -> int | None:
+    return max((part[name] for part in parts if part.get(name) is not None), default=None)
 
 
 def _beside(one: Status, other: Status) -> Status:

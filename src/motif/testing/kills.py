@@ -19,7 +19,6 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
@@ -92,15 +91,20 @@ def workers_of(pid: int) -> list[int]:
     return [child for child in _below(pid) if b"pyspark." in _command(child) and b"java" not in _command(child)]
 
 
-def _below(pid: int) -> Iterator[int]:
-    for task in Path(f"/proc/{pid}/task").glob("*/children"):
+def _below(pid: int) -> list[int]:
+    """Processes that a process has started, and those that they have."""
+    parents = {}
+    for entry in Path("/proc").glob("[0-9]*/stat"):
         try:
-            children = [int(child) for child in task.read_text().split()]
+            fields = entry.read_text().rpartition(")")[2].split()
         except OSError:
-            continue
-        for child in children:
-            yield child
-            yield from _below(child)
+            continue  # it has ended meanwhile
+        parents[int(entry.parent.name)] = int(fields[1])
+    found, new = [], [pid]
+    while new:
+        new = [child for child, parent in parents.items() if parent in new]
+        found += new
+    return found
 
 
 def _command(pid: int) -> bytes:
@@ -142,18 +146,15 @@ class Campaign:
         return subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
 
     def _strike(self, job: subprocess.Popen[bytes]) -> None:
-        """Wait a random while, then kill the driver with its JVM, or the Python workers."""
+        """Wait a random while, then kill the driver with its JVM, or the Python workers once there are some."""
+        kind = self.rng.choice(("workers", "driver"))
         until = time.monotonic() + self.rng.uniform(4, self.slowest)
-        while time.monotonic() < until:
-            if job.poll() is not None:
+        while job.poll() is None:
+            victims = workers_of(job.pid) if kind == "workers" else [job.pid, *_below(job.pid)]
+            if time.monotonic() > until and any([_kill(victim) for victim in victims]):  # noqa: C419 - all of them
+                self.kills[kind] += 1
                 return
             time.sleep(0.1)
-        if self.rng.random() < 0.5:
-            victims, kind = workers_of(job.pid), "workers"
-        else:
-            victims, kind = [job.pid, *_below(job.pid)], "driver"
-        struck = [victim for victim in victims if _kill(victim)]
-        self.kills[kind] += bool(struck)
 
     def _ended(self, job: subprocess.Popen[bytes]) -> bool:
         """Whether it has come to its end; a stream whose workers died fails or goes on by itself."""

@@ -249,7 +249,9 @@ def _identity(query: EventQuery, stream: Stream, schema: Schema, columns: HostCo
     if all(event.type is not None for event in query.events()):
         names.discard(stream.type or "")  # the variable says it
     wanted = [name for name in schema if name in names and schema[name].kind is not Kind.OTHER]
-    return tuple(columns.index(Column(name)) for name in dict.fromkeys((stream.time, *stream.order_by, *wanted)))
+    begins = () if stream.start is None else (stream.start,)
+    names_in_order = dict.fromkeys((stream.time, *begins, *stream.order_by, *wanted))
+    return tuple(columns.index(Column(name)) for name in names_in_order)
 
 
 # -- checks
