@@ -101,7 +101,8 @@ def test_files_of_a_folder(tmp_path: Path) -> None:
     (tmp_path / "empty.csv").write_text("", encoding="utf-8")
     names = [str(path.relative_to(tmp_path)) for path in Folder("t", tmp_path).files()]
     assert names == ["a.csv.gz", "b.csv", "day=1/e.csv"]
-    assert "notes.txt" in [path.name for path in Folder("t", tmp_path, FileFormat.CSV).files()]
+    assert [path.name for path in Folder("t", tmp_path, FileFormat.CSV).files()] == ["a.csv.gz", "b.csv", "e.csv"]
+    assert "notes.txt" in [path.name for path in Folder("t", tmp_path, FileFormat.JSON).files()]
 
 
 def test_files_of_two_kinds(tmp_path: Path) -> None:
@@ -126,7 +127,7 @@ def test_headers_that_differ(tmp_path: Path) -> None:
 
 
 def test_news_of_files(tmp_path: Path) -> None:
-    watched = Folder("t", tmp_path, None, FileFormat.PARQUET, {"day": "int", "A": "bigint", "b": "string"})
+    watched = Folder("t", tmp_path, None, FileFormat.PARQUET, columns={"day": "int", "A": "bigint", "b": "string"})
     for name, columns in (("1", {"a": [1], "b": ["x"], "more": [1]}), ("day=2/2", {"a": [1]})):
         (tmp_path / f"{name}.parquet").parent.mkdir(exist_ok=True)
         pq.write_table(pa.table(columns), tmp_path / f"{name}.parquet")
@@ -180,14 +181,14 @@ class Reads:
 )
 def test_a_file_that_does_not_fit(columns: dict[str, str], what: str, hint: str) -> None:
     expected = {"t": "timestamp_ntz", "v": "bigint", "s": "string"}
-    watched = Folder("trades", Path("in"), None, FileFormat.CSV, expected)
+    watched = Folder("trades", Path("in"), None, FileFormat.CSV, columns=expected)
     error = watched.misfit(SimpleNamespace(read=Reads(**columns)), Path("in/2.csv"), "a short row")
     assert error.message == f"in/2.csv does not fit the stream of trades: {what}"
     assert hint in (error.hint or "")
 
 
 def test_a_value_that_does_not_fit() -> None:
-    watched = Folder("trades", Path("in"), None, FileFormat.CSV, {"v": "bigint"})
+    watched = Folder("trades", Path("in"), None, FileFormat.CSV, columns={"v": "bigint"})
     session = SimpleNamespace(read=Reads(v="string"))
     error = watched.misfit(session, Path("in/2.csv"), 'For input string: "x"')
     assert error.message.endswith('v is string there, not bigint (For input string: "x")')
@@ -584,6 +585,10 @@ def test_ctrl_c_twice_is_130(stand_in: Callable[[Stream], dict[str, Any]], capsy
         (
             RuntimeError("Traceback\nmotif.errors.LimitExceeded: too much\n  hint: less\n\n\tat org.X\n"),
             "error: too much\n  hint: less\n",
+        ),
+        (
+            MotifError("function f failed: ValueError: no"),
+            "error: function f failed: ValueError: no\n  hint: --on-error skip leaves such events out\n",
         ),
         (
             RuntimeError("Traceback\nmotif.errors.QueryDataError: function f failed: ValueError: no\n\n\tat org.X\n"),

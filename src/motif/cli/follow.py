@@ -133,7 +133,8 @@ def _know_columns(task: Task, folders: Mapping[str, Folder], home: Home, session
     """The columns of every folder: as before, or by its files; False if there is nothing to do."""
     for name, folder in folders.items():
         if known := home.columns.get(name):
-            folder.kind, folder.columns = folder.given or FileFormat(known["format"]), known["columns"]
+            folder.kind, folder.any_name = FileFormat(known["format"]), known["any_name"]
+            folder.columns = known["columns"]
             continue
         if task.options.once and not folder.infer(session):
             screen.note(f"there is no file with a row in {folder.path} yet; nothing to do")
@@ -208,8 +209,12 @@ class Run:
     def run(self) -> None:
         frames = {name: folder.stream(self.session) for name, folder in self.folders.items()}
         matches = self.task.matches(self.session, frames)
-        columns = {name: {"format": folder.kind, "columns": folder.columns} for name, folder in self.folders.items()}
-        self.home.begin(columns)
+        self.home.begin(
+            {
+                name: {"format": folder.kind, "any_name": folder.any_name, "columns": folder.columns}
+                for name, folder in self.folders.items()
+            }
+        )
         counters = Counters(self.home.counters)
         self._say_what(counters)
         batches = Batches(self._taker(), self.interrupts)
@@ -262,11 +267,11 @@ class Run:
                     self.screen.note(f"note: {text}")
             self._count(query, counters)
             if self.interrupts.heard:
-                if not asked:
-                    asked = now
-                    self.screen.note("stopping after this batch; Ctrl-C again stops at once")
+                asked = asked or now
                 if batches.is_over or not query.status["isTriggerActive"] or now - asked > PATIENCE_S:
                     return
+                if asked == now:
+                    self.screen.note("stopping after this batch; Ctrl-C again stops at once")
             time.sleep(LOOK_S)
 
     def _count(self, query: Any, counters: Counters) -> None:
@@ -287,10 +292,8 @@ class Run:
 
     def _explained(self, error: Exception) -> MotifError:
         """What went wrong, without the pages that Spark writes."""
-        if isinstance(error, MotifError):
-            return error
         text = str(error)
-        if message := worker_message(text):
+        if message := text if isinstance(error, MotifError) else worker_message(text):
             is_theirs = message.startswith("function ") and "hint:" not in message
             return MotifError(message, hint="--on-error skip leaves such events out" if is_theirs else None)
         cause, path = cause_of(text), failed_file(text)

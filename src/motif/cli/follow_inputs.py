@@ -46,12 +46,17 @@ class Folder:
     """What the user says its files are."""
     kind: FileFormat | None = None
     """What they are."""
+    any_name: bool = False
+    """Whether files are read whatever they are called."""
     columns: Columns = field(default_factory=dict)
     looked_at: set[Path] = field(default_factory=set)
 
     def files(self) -> list[Path]:
         """Those to read: not hidden, not empty, here or in `key=value` folders."""
-        return [path for path in _visible(self.path) if (self.given or _format_of(path)) and path.stat().st_size]
+        found = [path for path in _visible(self.path) if not _is_empty(path)]
+        if self.given is None:
+            return [path for path in found if _format_of(path) is not None]
+        return [path for path in found if _format_of(path) is self.given] or found
 
     def infer(self, session: Any) -> bool:
         """Learn the columns from the files that are there; False if there is nothing to learn from."""
@@ -59,6 +64,7 @@ class Folder:
         if not files:
             return False
         self.kind = self.given or self._by_names(files)
+        self.any_name = all(_format_of(path) is not self.kind for path in files)
         if self.kind is FileFormat.JSON and (array := next((path for path in files if is_json_array(str(path))), None)):
             raise MotifError(f"{array} is one JSON array", hint="--follow reads one JSON object per line")
         if self.kind in (FileFormat.CSV, FileFormat.TSV):
@@ -99,7 +105,7 @@ class Folder:
     def _options(self) -> dict[str, Any]:
         assert self.kind is not None
         endings = ",".join(f"*{ending}" for ending in _endings(self.kind))
-        names = {} if self.given else {"pathGlobFilter": f"{{{endings}}}"}
+        names = {} if self.any_name else {"pathGlobFilter": f"{{{endings}}}"}
         match self.kind:
             case FileFormat.CSV | FileFormat.TSV:
                 return {"header": True, "sep": "\t" if self.kind is FileFormat.TSV else ",", **names}
@@ -131,7 +137,7 @@ class Folder:
         """What Spark would not say of new files: that it leaves one out, or reads NULL where there is no column."""
         for path in sorted(set(_visible(self.path)) - self.looked_at):
             self.looked_at.add(path)
-            kind = self.given or _format_of(path)
+            kind = self.kind if self.any_name else _format_of(path)
             if kind not in (None, self.kind):
                 yield f"{path} is left out: this stream reads {self.kind} files"
             elif kind is FileFormat.PARQUET and (missing := self._missing(path)):
@@ -150,13 +156,20 @@ class Folder:
 
 
 def _visible(folder: Path) -> Iterator[Path]:
-    for path in sorted(folder.iterdir()):
+    for path in sorted(folder.iterdir()) if folder.is_dir() else ():
         if path.name.startswith((".", "_")):
             continue
         if path.is_file():
             yield path
         elif "=" in path.name and path.is_dir():
             yield from _visible(path)
+
+
+def _is_empty(path: Path) -> bool:
+    try:
+        return path.stat().st_size == 0
+    except OSError:  # gone again
+        return True
 
 
 def _endings(kind: FileFormat) -> list[str]:
@@ -277,6 +290,6 @@ def wait_for(folder: Folder, session: Any, sleep: Callable[[], None], say: Calla
     told = False
     while not folder.infer(session):
         if not told:
-            say(f"waiting for the first file with a row in {folder.path}{'' if folder.path.name else '/'}")
+            say(f"waiting for the first file with a row in {folder.path}")
             told = True
         sleep()

@@ -168,7 +168,8 @@ class Measures:
 
     def state_names(self) -> pa.Array:
         """Per state of the automaton: the variable it takes a row for."""
-        return arrow_strings([self.program.variables[var] for var in self.program.automaton.var])
+        names = self.program.variables or ("",)  # a pattern may have none
+        return arrow_strings([names[var] for var in self.program.automaton.var])
 
     def lanes(self, column: pa.Array, kind: Type) -> Lanes:
         if lane(kind) is not Lane.CODE:

@@ -69,6 +69,8 @@ def as_table(rows: Any, schema: pa.Schema) -> pa.Table:
         return _from_rows([rows], schema)
     if isinstance(rows, Sequence) and not isinstance(rows, str | bytes):
         return _from_rows(list(rows), schema)
+    if isinstance(rows, str | bytes):
+        raise MotifError("rows cannot be a text", hint="push mappings from column names to values, or a table")
     table = to_arrow(rows)
     if table.schema.equals(schema):
         return table

@@ -195,7 +195,7 @@ class Stream:
         if len(sessions) != len(stream.links):
             raise container.refused(f"the saved stream had {len(sessions)} queries, there are {len(stream.links)} now")
         for link, saved in zip(stream.links, sessions, strict=True):
-            link.session = StreamSession.load(link.planned, saved)
+            link.session = StreamSession.load(link.planned, saved, timeouts=stream.options.emits("timeout"))
         stream.latest = dict(zip(names, latest, strict=True))
         stream.watermark, stream.is_closed = watermark, header["is_closed"] is True
         return stream

@@ -63,7 +63,8 @@ def _amounts(cursor: Cursor, what: str, bare_seconds: bool) -> int:
             if bare_seconds and total == 0:
                 return int((number * _SECOND).to_integral_value())
             text = cursor.previous.text
-            hint = f"write {text} s or {text} min" if bare_seconds else f"write {text} min, or {text} EVENTS"
+            counts = not bare_seconds and what.isupper()  # WITHIN
+            hint = f"write {text} min, or {text} EVENTS" if counts else f"write {text} s or {text} min"
             cursor.fail(f"{describe(cursor.previous)} has no unit of time", cursor.span_from(start), hint)
         if unit in CALENDAR:
             message = f"{what} needs a fixed length of time, and a {unit.lower()} has none"
