@@ -295,7 +295,7 @@ REFUSED: list[tuple[Callable[[], object], str, str]] = [
     (lambda: seq(), "seq() of nothing", "write seq("),
     (lambda: seq("A a"), "'A a' is not a part of a pattern", "write ev("),
     (lambda: any_of(F, S), "any_of begins with a number", "write any_of(2, a, b, c)"),
-    (lambda: tseq(F, S, "3", 5), "3 has no unit of time", "write 3 min"),
+    (lambda: tseq(F, S, "3", 5), "3 has no unit of time", "write 3 s"),
     (lambda: tseq(F, S, -1, 5), "tseq can not be negative", 'write "10 min"'),
     (lambda: seq(seq(F).within("1 s"), S), "a part of seq() has clauses of a whole query", "inside of another pattern"),
     (lambda: seq(F, S).where(True), "True is not a condition", "compare an attribute"),
@@ -307,7 +307,7 @@ REFUSED: list[tuple[Callable[[], object], str, str]] = [
     (lambda: seq(F, S).within(10), "within takes a length of time, not 10", 'write "10 min"'),
     (lambda: seq(F, S).within(), "within() takes a length of time or events=", 'write within("10 min")'),
     (lambda: seq(F, S).within(events=0), "0 is not a number of events from 1 on", "write within(events=5)"),
-    (lambda: seq(F, S).within("10 parsecs"), "10 has no unit of time", "write 10 min"),
+    (lambda: seq(F, S).within("10 parsecs"), "10 has no unit of time", "write 10 s"),
     (
         lambda: seq(F, S).within("10 min x"),
         "expected another number with its unit, or the end, found x",

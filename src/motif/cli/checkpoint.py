@@ -19,7 +19,7 @@ from typing import Any
 from motif.cli.files import replacing
 from motif.errors import MotifError
 
-FORMAT = 1
+FORMAT = 2
 _IDENTITY, _COUNTERS, _LOCK, _SPARK = "motif.json", "counters.json", "lock", "spark"
 _HOME = ".motif"
 
@@ -130,7 +130,7 @@ def _remove(folder: Path) -> None:
 
 def _before(folder: Path) -> dict[str, Any]:
     found = _read(folder / _IDENTITY)
-    if found.get("format") != FORMAT:
+    if found.get("format") != FORMAT or not {"query", "tables", "options", "columns"} <= found.keys():
         raise MotifError(
             f"the checkpoint {folder} was made by another version of Motif, or {_IDENTITY} in it is damaged",
             hint="delete the folder to begin anew, or give another one: --checkpoint FOLDER",

@@ -59,6 +59,7 @@ from motif.plan.stream import time_column
 LIVE = LiveOptions()
 _PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 _CHANGELOG = "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled"
+_PARTITIONS = "spark.sql.shuffle.partitions"
 _MATCHED = "motif.matched"
 _STAYS = "isnan(rand(0))"
 """Never true, and not deterministic: Spark would otherwise filter below the watermark, and events of classes that a
@@ -144,10 +145,17 @@ def stack_errors(data: Any, queries: Sequence[EventQuery], stream: Stream, funct
     return []
 
 
-def prepare(session: SparkSession) -> None:
+def prepare(session: SparkSession, buckets: int) -> None:
     """Settings without which streams with state do not run, or crawl; only where nothing else was chosen."""
     use_unbounded_batches(session)
     log = logging.getLogger("motif")
+    partitions = int(session.conf.get(_PARTITIONS, "200") or 200)
+    if partitions > 4 * buckets:
+        log.warning(
+            "every batch will start %d tasks for %d buckets of keys: set %s to the number of cores before the first"
+            " start (a checkpoint keeps the number)",
+            *(partitions, buckets, _PARTITIONS),
+        )
     try:
         if "RocksDB" not in (session.conf.get(_PROVIDER, "") or ""):
             session.conf.set(_PROVIDER, ROCKSDB)
@@ -174,7 +182,7 @@ class Chain:
         self.name = f"motif:{uuid.uuid4().hex[:12]}"
         self.count = 0
         self.hold = 0
-        prepare(session)
+        prepare(session, live.buckets)
 
     def events(self, program: EventProgram, source: SparkSource, functions: Functions) -> DataFrame:
         """Matches that are events for later queries."""

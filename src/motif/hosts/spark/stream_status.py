@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import reduce
 from typing import Any
@@ -32,6 +32,7 @@ Reports = dict[tuple[str, int], Report]
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _HEARD: OrderedDict[str, Reports] = OrderedDict()
+_AT_FIRST: OrderedDict[str, Callable[[], object]] = OrderedDict()
 _WATCHED: WeakSet[SparkSession] = WeakSet()
 
 
@@ -49,6 +50,13 @@ class _Listener(StreamingQueryListener):
 
     def onQueryTerminated(self, event: Any) -> None:  # noqa: N802
         pass
+
+
+def at_first_report(operator: str, action: Callable[[], object]) -> None:
+    """Do something once an operator has reported its first batch."""
+    _AT_FIRST[operator] = action
+    while len(_AT_FIRST) > MOST_QUERIES:
+        _AT_FIRST.popitem(last=False)
 
 
 def watch(session: SparkSession) -> None:
@@ -81,6 +89,7 @@ def _hear(progress: Any) -> None:
     reports = _HEARD.setdefault(str(_field(progress, "runId")), {})
     batch = int(_field(progress, "batchId"))
     for name, row in (_field(progress, "observedMetrics") or {}).items():
+        _AT_FIRST.pop(name, lambda: None)()
         for counters in _counters(row) if name.startswith(PREFIX) else ():
             known = reports.get((name, counters["bucket"]))
             if known is None or known[0] <= batch:
