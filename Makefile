@@ -9,9 +9,10 @@ PY := $(BIN)/python
 READY := $(VENV)/.ready
 JOBS ?= 2
 N ?= 2000
+K ?= 30
 PYTEST := $(PY) -m pytest -q -n $(JOBS) --dist loadfile
 
-.PHONY: help venv lock java demo test test-fast test-random test-spark lint format fuzz bench docs clean
+.PHONY: help venv lock java demo test test-fast test-random test-spark lint format fuzz kills bench docs clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -78,6 +79,10 @@ format: $(READY) ## let ruff fix and format
 fuzz: $(READY) ## N=... random queries against the reference matcher
 	$(PY) -m motif.testing.fuzz --cases $(N)
 	$(PY) -m motif.testing.event_fuzz --cases $(N)
+	$(PY) -m motif.testing.stream_fuzz --cases $(N)
+
+kills: $(READY) java ## K=... times kill -9 a stream on Spark, and compare what it wrote
+	$(PY) -m motif.testing.kills --kills $(K)
 
 bench: $(READY) java ## benchmarks (QUICK=1 for the short form)
 	$(PY) benchmarks/run.py $(if $(QUICK),--quick)
