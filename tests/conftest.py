@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
+import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -38,6 +41,17 @@ def spark(spark_session: SparkSession) -> SparkSession:
     """The session with one shuffle partition, whatever a test before has set."""
     spark_session.conf.set("spark.sql.shuffle.partitions", "1")
     return spark_session
+
+
+@pytest.fixture(autouse=True)
+def one_connect_server_at_a_time(request: pytest.FixtureRequest) -> Iterator[None]:
+    """A Connect server on this machine always takes the same port, and tests run side by side."""
+    if request.node.name != "test_spark_connect":
+        yield
+        return
+    with (Path(tempfile.gettempdir()) / "motif-tests-connect.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 @pytest.fixture(scope="session")
