@@ -655,7 +655,7 @@ def is_exact(program: EventProgram) -> bool:
     """Whether matches should come as early as can be; not where rivals, or sub-lists, wait for a deadline."""
     query = program.query
     for way in program.ways:
-        if choosing(query.picks) and way.waits(query):
+        if choosing(query.picks) and way.waits:
             return False
         if any(e.role is Role.LIST and e.each and not way.is_closed(n) for n, e in enumerate(way.elements)):
             return False

@@ -35,6 +35,14 @@ def flat(column: pa.ChunkedArray | pa.Array) -> pa.Array:
     return pa.concat_arrays(column.chunks) if column.num_chunks else pa.nulls(0, column.type)
 
 
+def chosen(table: pa.Table, flags: Array) -> pa.Table:
+    """The rows that are flagged; without copying where they are next to each other."""
+    rows = np.flatnonzero(flags)
+    if not len(rows) or rows[-1] - rows[0] + 1 == len(rows):
+        return table.slice(int(rows[0]) if len(rows) else 0, len(rows))
+    return table.take(arrow(rows))
+
+
 def as_type(array: pa.Array, kind: pa.DataType) -> pa.Array:
     """Cast, unless it is of that type: even that takes time."""
     return array if array.type == kind else array.cast(kind)
@@ -188,3 +196,13 @@ def changes(array: pa.Array) -> Array:
         nulls = null_flags(array).astype(bool)
         differs = (differs & ~nulls[1:] & ~nulls[:-1]) | (nulls[1:] != nulls[:-1])
     return differs  # type: ignore[no-any-return]
+
+
+def bounds_of(keys: Sequence[pa.Array], count: int) -> Array:
+    """Offsets of runs of rows that agree in all keys, and the number of rows."""
+    if count == 0:
+        return np.zeros(1, np.int64)
+    differs = np.zeros(count - 1, bool)
+    for key in keys:
+        differs |= changes(key)
+    return np.concatenate(([0], np.flatnonzero(differs) + 1, [count])).astype(np.int64)

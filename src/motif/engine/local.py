@@ -7,23 +7,20 @@ wait for that, and most queries only compare columns with constants.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from motif.engine.arrays import arrow, as_type, flat, numpy_of, plain_type
-from motif.engine.matcher import Rows
-from motif.engine.vector import Vectors
+from motif.engine.arrays import arrow, as_type, flat, null_flags, numpy_of, to_lanes
 from motif.errors import MotifError
 from motif.ir.expr import Call, Column, Expr, Literal
 from motif.ir.types import Kind, Schema, Type
+from motif.kernels.build import columns_loop
+from motif.plan.columns import generate_columns
 from motif.plan.conditions import CURRENT
-from motif.plan.scalar import NATIVE, Const, Op, Read, Scalar, scalars
+from motif.plan.scalar import NATIVE, Const, Lane, Op, Read, Scalar, as_int, lane
 from motif.plan.typer import Typer
-
-_BOOLEAN = Type(Kind.BOOLEAN)
 
 
 class _NotHere(Exception):
@@ -40,8 +37,6 @@ class LocalColumns:
         self.given = given
         self.names = list(schema)
         self.types = list(schema.values())
-        self.tests: list[tuple[int, str | None]] = []
-        """Columns compared with a text, or (None) tested for being there; they come after those of the input."""
         wanted = [*exprs, *([] if chosen is None else [chosen])]
         try:
             self.nodes = [self._typed(expr, dialect) for expr in wanted]
@@ -51,13 +46,13 @@ class LocalColumns:
         except _NotHere:
             raise MotifError("the host has to compute some columns") from None
         self.is_filtered = chosen is not None
-        self.program = SimpleNamespace(
-            keys=(),
-            types=(*self.types, *(_BOOLEAN for _ in self.tests)),
-            neighbours=(tuple(node for node in self.nodes if not isinstance(node, Read)),),
-            dependent=(),
-            variables=(),
-        )
+        kinds = [*given.types, *([] if chosen is None else [pa.bool_()])]
+        typed = zip(self.nodes, kinds, strict=True)
+        self.computed = [(node, np.dtype(kind.to_pandas_dtype())) for node, kind in typed if not isinstance(node, Read)]
+        markers, environment = generate_columns([node for node, _ in self.computed])
+        self.loop = columns_loop(markers)
+        self.read = environment.columns
+        self.constants = [_plain_constant(node) for node in environment.ints], list(environment.floats)
 
     @classmethod
     def of(
@@ -75,8 +70,8 @@ class LocalColumns:
         lifted = self._lifted(expr)
         if isinstance(lifted, Read):
             return lifted
-        node = Typer((*self.types, *(_BOOLEAN for _ in self.tests)), dialect, "").typed(lifted)
-        if any(isinstance(n, Read) and n.type.kind in (Kind.OTHER, Kind.NULL) for n in scalars(node)):
+        node = Typer(tuple(self.types), dialect, "").typed(lifted)
+        if any(map(_is_unknown, _values_of(node))):
             raise _NotHere
         return node
 
@@ -86,50 +81,55 @@ class LocalColumns:
                 return Read(self.names.index(name), CURRENT)
             case Literal(value=value):
                 return Const(value)
-            case Call(name="=", args=(Column(name=name), Literal(value=str(text)))) if self._is_text(name):
-                return self._test(name, text)
-            case Call(name="is not null", args=(Column(name=name),)) if name in self.names:
-                return self._test(name, None)
             case Call(name=operator, args=args) if operator in NATIVE:
                 return Op(operator, tuple(self._lifted(arg) for arg in args))
             case _:
                 raise _NotHere
-
-    def _test(self, name: str, text: str | None) -> Read:
-        test = (self.names.index(name), text)
-        if test not in self.tests:
-            self.tests.append(test)
-        return Read(len(self.types) + self.tests.index(test), CURRENT)
-
-    def _is_text(self, name: str) -> bool:
-        kind = self.types[self.names.index(name)] if name in self.names else None
-        return kind is not None and kind.kind is Kind.STRING and kind.ordered
 
     # -- values
 
     def table(self, rows: pa.Table) -> pa.Table:
         """The columns of rows that pass the filter, as the host would give them."""
         inputs = [flat(rows.column(name)) for name in self.names]
-        for column, text in self.tests:
-            array = inputs[column]
-            inputs.append(array.is_valid() if text is None else pc.equal(as_type(array, plain_type(array.type)), text))
-        computed = self._computed(inputs, rows.num_rows)
-        columns = [as_type(column, kind) for column, kind in zip(computed, self.given.types, strict=False)]
-        table = pa.Table.from_arrays(columns, self.given.names)
+        computed = iter(self._computed(inputs, rows.num_rows))
+        columns = [inputs[node.column] if isinstance(node, Read) else next(computed) for node in self.nodes]
+        fitted = [as_type(column, kind) for column, kind in zip(columns, self.given.types, strict=False)]
+        table = pa.Table.from_arrays(fitted, self.given.names)
         if not self.is_filtered:
             return table
-        passed = np.flatnonzero(numpy_of(computed[-1].fill_null(False)))
-        return table if len(passed) == rows.num_rows else table.take(arrow(passed))
+        passed = numpy_of(columns[-1]) & (null_flags(columns[-1]) == 0)
+        return table if passed.all() else table.take(arrow(np.flatnonzero(passed)))
 
     def _computed(self, inputs: list[pa.Array], count: int) -> list[pa.Array]:
-        batch = Rows(self.program, pa.Table.from_arrays(inputs, [str(i) for i in range(len(inputs))]))  # type: ignore[arg-type]
-        vectors = Vectors(np.array([0, count]), batch.lanes, batch.code)
-        return [inputs[node.column] if isinstance(node, Read) else _array(vectors, node) for node in self.nodes]
+        values = [_plain_values(inputs[column], self.types[column]) for column in self.read]
+        flags = [null_flags(inputs[column]).tolist() for column in self.read]
+        results: list[list[Any]] = [[] for _ in self.computed]
+        nulls: list[list[bool]] = [[] for _ in self.computed]
+        self.loop(count, values, flags, *self.constants, results, nulls)
+        columns = zip(self.computed, results, nulls, strict=True)
+        return [arrow(np.array(part, kind), np.array(gone, bool)) for (_, kind), part, gone in columns]
 
 
-def _array(vectors: Vectors, node: Scalar) -> pa.Array:
-    value = vectors.value(node)
-    return arrow(value.values != 0 if node.type.kind is Kind.BOOLEAN else value.values, value.nulls != 0)
+def _plain_values(array: pa.Array, kind: Type) -> list[Any]:
+    """Numbers as in their lane; what has codes elsewhere as it is."""
+    values: list[Any] = array.to_pylist() if lane(kind) is Lane.CODE else to_lanes(array, kind).values.tolist()
+    return values
+
+
+def _plain_constant(node: Const) -> Any:
+    return node.value if lane(node.type) is Lane.CODE else as_int(node.value, node.type)
+
+
+def _values_of(node: Scalar) -> list[Scalar]:
+    """The expression and everything in it whose value matters, not only whether it is there."""
+    if isinstance(node, Op) and node.name in ("is null", "is not null") and isinstance(node.args[0], Read):
+        return [node]
+    return [node, *(inner for arg in (node.args if isinstance(node, Op) else ()) for inner in _values_of(arg))]
+
+
+def _is_unknown(node: Scalar) -> bool:
+    """A column that only the host can compare."""
+    return isinstance(node, Read) and (node.type.kind in (Kind.OTHER, Kind.NULL) or not node.type.ordered)
 
 
 def _is_alike(kind: Type, given: pa.DataType) -> bool:

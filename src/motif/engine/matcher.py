@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from motif.engine.arrays import Array, Codebook, Lanes, changes, flat, null_flags, numpy_of, plain_type, to_lanes
+from motif.engine.arrays import Array, Codebook, Lanes, bounds_of, flat, null_flags, numpy_of, plain_type, to_lanes
 from motif.engine.vector import Vectors
 from motif.errors import LimitExceeded, MotifError, QueryDataError
 from motif.ir.query import MatchMode, SkipTo
@@ -76,21 +76,19 @@ class Matches:
 class Rows:
     """The sorted rows of one run with their partitions; columns are converted when first asked for."""
 
-    def __init__(self, program: Program, table: pa.Table) -> None:
+    def __init__(self, program: Program, table: pa.Table, bounds: Array | None = None) -> None:
+        """`bounds`: where its partitions begin, if that is known."""
         self.program = program
         self.arrays = [flat(column) for column in table.columns]
         self.count = table.num_rows
         self._lanes: dict[int, Lanes] = {}
+        if bounds is not None:
+            self.bounds = bounds
 
     @cached_property
     def bounds(self) -> Array:
         """Offsets of the partitions, and the number of rows."""
-        if self.count == 0:
-            return np.zeros(1, np.int64)
-        differs = np.zeros(self.count - 1, bool)
-        for key in self.program.keys:
-            differs |= changes(self.arrays[key])
-        return np.concatenate(([0], np.flatnonzero(differs) + 1, [self.count])).astype(np.int64)
+        return bounds_of([self.arrays[key] for key in self.program.keys], self.count)
 
     def lanes(self, column: int) -> Lanes:
         """A column for the kernels."""

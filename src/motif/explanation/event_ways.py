@@ -58,7 +58,7 @@ class _Teller:
         """With CONSUMING a match is looked for at the event that decides it; that event is bound first."""
         if not self.query.consuming:
             return None
-        waits = self.way.waits(self.query)
+        waits = self.way.waits
         fits = self.way.can_be_first if waits else self.way.can_be_last
         leading = any(e.role is Role.LIST and self.way.can_be_first(n) for n, e in enumerate(self.way.elements))
         found = [] if waits and leading else [number for number in self.way.singles() if fits(number)]

@@ -163,7 +163,7 @@ def picks_while_joining(sketch: Sketch, var: str) -> bool:
 
 def _decided(sketch: Sketch) -> str:
     query = sketch.query
-    waiting = [way for way in sketch.ways if way.waits(query)]
+    waiting = [way for way in sketch.ways if way.waits]
     if not waiting:
         return "at its last event"
     reasons = dict.fromkeys(reason for way in waiting for reason in _reasons(query, way))

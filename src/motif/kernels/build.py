@@ -19,7 +19,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from motif.kernels import arith, consume, fold, join, lists, reach, search
+from motif.kernels import arith, columns, consume, fold, join, lists, reach, search
 
 Loop = Callable[..., Any]
 Markers = tuple[tuple[str, str], ...]
@@ -52,6 +52,11 @@ def join_loop(markers: Markers, *, compiled: bool) -> Loop:
 def consume_loop(joins: tuple[Markers, ...], calls: Markers, *, compiled: bool) -> Loop:
     """The loop for CONSUMING over joins with these tests; `calls` are its calls of join_0, join_1, ..."""
     return _compiled_consume(joins, calls) if compiled else _plain_consume(joins, calls)
+
+
+def columns_loop(markers: Markers) -> Loop:
+    """The loop that computes row expressions with these statements, for rows too few to compile anything."""
+    return _plain(columns.columns, markers)
 
 
 def fold_loop(*, floats: bool, compiled: bool) -> Loop:

@@ -137,7 +137,7 @@ class _Engines:
     @property
     def is_ordered(self) -> bool:
         """Whether the reference's order, by decision points, is the engine's: canonical unless events are consumed."""
-        waits = any(way.waits(self.query) for way in self.program.ways)
+        waits = any(way.waits for way in self.program.ways)
         return not self.engine.has_key and (bool(self.query.consuming) or not waits)
 
     @property

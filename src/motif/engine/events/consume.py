@@ -12,7 +12,7 @@ from motif.engine.arrays import Array
 from motif.engine.events.joins import Mode, WayJoin
 from motif.engine.events.matches import EventMatches, joined
 from motif.engine.events.picks import choosing
-from motif.engine.events.rows import EventRows
+from motif.engine.events.rows import EventRows, no_matches
 from motif.engine.events.step import Step
 from motif.ir.event import PickMode
 from motif.kernels import consume, join
@@ -21,8 +21,8 @@ from motif.plan.events.ways import Role, coincide
 
 PAUSE_POINTS, PAUSE_POINTS_PLAIN = 100_000, 200
 """After so many decision points the loop comes back, so that Ctrl-C is heard."""
-ROOM = 256
-FIRED_ROOM = 1 << 16
+ROOM, ROOM_PLAIN = 256, 16
+FIRED_ROOM, FIRED_ROOM_PLAIN = 1 << 16, 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,19 +49,22 @@ class Consumer:
         self.mode = mode
         self.compiled = mode.compiled
         ways = rows.program.ways
+        numbered = [(number, driver) for number in range(len(ways)) for driver in self._drivers(number)]
+        self.ways = [ways[number] for number, _ in numbered]
+        self.drivers = [driver for _, driver in numbered]
+        self.trials = self._trials()
+        # Where nothing is decided, as on most events of a stream, there is nothing to prepare.
         self.joins = [
             WayJoin(rows, number, mode, driver=driver, choose=False)
-            for number in range(len(ways))
-            for driver in self._drivers(number)
+            for number, driver in (numbered if len(self.trials.join) else ())
         ]
-        self.drivers = [driver for number in range(len(ways)) for driver in self._drivers(number)]
         flags = np.ones(rows.count, np.uint8) if alive is None else alive.astype(np.uint8)
         self.alive: Any = flags if self.compiled else bytearray(flags.tobytes())
 
     def _drivers(self, number: int) -> list[int | None]:
         """Elements that can be the event at which a match is decided; None: it cannot be said."""
         way = self.rows.program.ways[number]
-        if not way.waits(self.query):
+        if not way.waits:
             return [e for e in way.singles() if way.can_be_last(e)]
         leading = any(e.role is Role.LIST and way.can_be_first(n) for n, e in enumerate(way.elements))
         if leading or self.rows.intervals:
@@ -75,7 +78,7 @@ class Consumer:
     # -- decision points
 
     def _trials(self) -> Trials:
-        parts = [self._trials_of(number) for number in range(len(self.joins))]
+        parts = [self._trials_of(number) for number in range(len(self.drivers))]
         fields = [np.concatenate([getattr(part, name) for part in parts]) for name in Trials.__slots__]
         trials = Trials(*fields)
         if self.step is not None:
@@ -93,13 +96,13 @@ class Consumer:
         return np.where(trials.decisive < 0, due, step.is_new[trials.decisive])
 
     def _trials_of(self, number: int) -> Trials:
-        rows, driver, way = self.rows, self.drivers[number], self.joins[number].way
+        rows, driver, way = self.rows, self.drivers[number], self.ways[number]
         if driver is None:
             first = [e.var for n, e in enumerate(way.elements) if way.can_be_first(n) and e.role is not Role.ABSENT]
             events = np.unique(np.concatenate([rows.candidates(var) for var in first]))
         else:
             events = rows.candidates(way.elements[driver].var)
-        waits = way.waits(self.query)
+        waits = way.waits
         return Trials(
             join=np.full(len(events), number),
             event=np.full(len(events), -1) if driver is None else events,
@@ -129,15 +132,18 @@ class Consumer:
 
     def fired(self) -> EventMatches:
         """Matches in the order in which they fire, partition after partition."""
+        if not self.joins:
+            return no_matches(self.rows)
         loop = consume_loop(tuple(j.markers for j in self.joins), self._calls(), compiled=self.compiled)
         fixed = self._arguments()
         state, began = self._ints([0, 0, 0]), time.monotonic()
-        room, most, reached = ROOM, 64, -1
-        parts = [self.rows.matches(np.zeros((0, self._width), np.int64), np.zeros(0, np.int64), 0)]
+        room, most, reached = ROOM if self.compiled else ROOM_PLAIN, 64, -1
+        parts = [no_matches(self.rows)]
         status = consume.GROW
         while status in (consume.GROW, consume.PAUSED):
             spaces = self._spaces(room, most)
-            fired, fired_items = self._zeros(max(FIRED_ROOM, room) * self._width), self._zeros(max(FIRED_ROOM, room))
+            capacity = max(FIRED_ROOM if self.compiled else FIRED_ROOM_PLAIN, room)
+            fired, fired_items = self._zeros(capacity * self._width), self._zeros(capacity)
             pause = PAUSE_POINTS if self.compiled else PAUSE_POINTS_PLAIN
             twins = coincide(self.rows.program.ways)
             settings = self._ints([self._width, len(fixed[1]), pause, most, twins])
@@ -190,7 +196,7 @@ class Consumer:
         return [self._zeros(size) for size in sizes]
 
     def _arguments(self) -> list[Any]:
-        trials = self._trials()
+        trials = self.trials
         keys = (trials.segment, trials.clock, trials.decisive)
         new = np.ones(len(trials.join), bool)
         if len(new):
@@ -223,7 +229,7 @@ class Consumer:
         """1 for the first join of a way, plus 2 for a way that waits."""
         one = self.joins[number]
         is_first = number == 0 or self.joins[number - 1].number != one.number
-        return int(is_first) + 2 * int(one.way.waits(self.query))
+        return int(is_first) + 2 * int(one.way.waits)
 
     def _settings(self, one: WayJoin) -> list[int]:
         settings = [int(value) for value in one.settings(0, None, True, 0, None)]
@@ -240,7 +246,7 @@ class Consumer:
         if len(self.joins) > 1 or choosing(self.query.picks):
             return False
         way, driver = self.joins[0].way, self.drivers[0]
-        if driver is None or way.waits(self.query):  # several events may share a deadline
+        if driver is None or way.waits:  # several events may share a deadline
             return False
         return way.is_chain() and way.elements[driver].var in self.query.consuming
 

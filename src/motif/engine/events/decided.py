@@ -20,8 +20,7 @@ from motif.engine.events.functions import Functions
 from motif.engine.events.joins import Mode, WayJoin
 from motif.engine.events.matches import EventMatches, joined
 from motif.engine.events.picks import apply_picks, choosing
-from motif.engine.events.rows import EventRows
-from motif.engine.events.run import no_matches
+from motif.engine.events.rows import EventRows, no_matches
 from motif.engine.events.step import Step
 from motif.errors import LimitExceeded
 from motif.ir.event import EventCount, PickMode
@@ -48,7 +47,7 @@ def waits(program: EventProgram, way: Way) -> bool:
     """Whether matches of a way are decided at a deadline; rivals may come by another way."""
     query = program.query
     rivals = bool(choosing(query.picks)) and not query.consuming
-    return any(each.waits(query) for each in program.ways) if rivals else way.waits(query)
+    return any(each.waits for each in program.ways) if rivals else way.waits
 
 
 def floating(program: EventProgram) -> frozenset[str]:

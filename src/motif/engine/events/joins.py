@@ -12,7 +12,7 @@ import numpy as np
 
 from motif.engine.arrays import Array
 from motif.engine.events.matches import EventMatches, joined
-from motif.engine.events.rows import EventRows, Groups
+from motif.engine.events.rows import EventRows, Groups, Plan
 from motif.engine.events.zones import NOTHING, ZoneMap, zone_map
 from motif.errors import LimitExceeded, QueryDataError
 from motif.kernels import join
@@ -27,7 +27,7 @@ PAUSE_STEPS_PLAIN = 50_000
 """After so many steps the loop comes back, so that Ctrl-C is heard."""
 PLAIN_SECONDS = 0.5
 """After so long a plain loop is given up where it may be compiled."""
-ROOM = 1 << 16
+ROOM, ROOM_PLAIN = 1 << 16, 1 << 6
 MOST_ROOM = 1 << 22
 
 
@@ -60,18 +60,29 @@ class WayJoin:
         self.mode = mode
         self.compiled = compiled = mode.compiled
         self.way: Way = rows.program.ways[number]
-        planned = rows.plans.get((number, driver, choose)) or _planned(rows, number, driver, choose=choose)
-        rows.plans[number, driver, choose] = planned
-        steps, code = self.steps, _ = planned
+        place, self.width = rows.result_columns
+        key = (number, driver, choose, compiled)
+        if key not in rows.plans:
+            rows.plans[key] = self._planned(driver, place, choose=choose)
+        plan = rows.plans[key]
+        self.steps, code = plan.steps, plan.code
         self.markers = code.markers
         self.loop = join_loop(code.markers, compiled=compiled)
-        self.depth = len(steps.elements)
-        self.elements = [self.way.elements[e] for e in steps.elements]
-        place, self.width = rows.result_columns
-        self.columns = [-1 if e.role is Role.ABSENT else place[e.var] for e in self.elements]
-        self.groups = [rows.groups(e.var, lookup) for e, lookup in zip(self.elements, steps.lookups, strict=True)]
+        self.depth = len(self.steps.elements)
+        self.elements = [self.way.elements[e] for e in self.steps.elements]
+        lookups = zip(self.elements, self.steps.lookups, strict=True)
+        self.groups = [rows.groups(element.var, lookup) for element, lookup in lookups]
         self.environment = self._environment(code.environment)
-        self.fixed_part = self._arguments(code.gaps)
+        self.fixed_part = self._arguments(plan)
+
+    def _planned(self, driver: int | None, place: dict[str, int], *, choose: bool) -> Plan:
+        """The order of steps, and the tests at each."""
+        rows, program = self.rows, self.rows.program
+        steps = choose_steps(program.query, self.way, program.conditions, rows.estimates, driver)
+        if not choose:
+            steps = Steps(steps.way, steps.elements, steps.lookups, steps.zones)
+        code = generate_tests(program.query, steps, program.conditions, rows.ticks, intervals=rows.intervals)
+        return Plan(steps, code, self._static(steps, code, place))
 
     # -- results
 
@@ -86,7 +97,7 @@ class WayJoin:
         """
         settings = self.settings(since, until, False, len(self.rows.bounds) - 1, own)
         state = self._ints([-1, 0, -1, 0, 0])
-        room, began = ROOM, time.monotonic()
+        room, began = ROOM if self.compiled else ROOM_PLAIN, time.monotonic()
         status = join.PAUSED
         while status == join.PAUSED:
             out, items = self._zeros(room * self.width), self._zeros(room if self._has_lists else 1)
@@ -182,29 +193,35 @@ class WayJoin:
             twin.environment = tuple(copy(p) if i == limits else p for i, p in enumerate(self.environment))
         return twin
 
-    def _arguments(self, gaps: tuple[tuple[int, int, int, int], ...]) -> tuple[list[Any], list[Any], list[Any]]:
-        rows, steps, depth = self.rows, self.steps, self.depth
-        sources = [-1 if lookup is None else steps.level(lookup.element) for lookup in steps.lookups]
-        gap_low, gap_high = [-2 * join.FAR] * (depth * depth), [2 * join.FAR] * (depth * depth)
-        for level, other, low, high in gaps:
-            at = level * depth + other
-            gap_low[at], gap_high[at] = max(gap_low[at], low), min(gap_high[at], high)
-        step = [-1 if level == steps.chosen and steps.late_first else 1 for level in range(depth)]
-        static = [
-            self._ints(self._kinds()),
-            self._ints(self._order()),
-            self._ints(gap_low),
-            self._ints(gap_high),
-            self._ints(sources),
-            self._ints([0 if e.repeat is None else e.repeat.low for e in self.elements]),
-            self._ints([_most(e, rows.count) for e in self.elements]),
-            self._ints(self.columns),
-            self._ints(step),
-            self._ints(self._distinct()),
-        ]
-        static += self._flat(self.groups)
+    def _arguments(self, plan: Plan) -> tuple[list[Any], list[Any], list[Any]]:
+        rows = self.rows
+        static = [*plan.static, *self._flat(self.groups)]
         times = [self._column(part) for part in (rows.bounds, rows.time, rows.begin, rows.clock, rows.opening)]
         return static, times, self._work(self.groups)
+
+    def _static(self, steps: Steps, code: JoinCode, place: dict[str, int]) -> list[Any]:
+        """From `kind` to `distinct`."""
+        depth = len(steps.elements)
+        elements = [self.way.elements[number] for number in steps.elements]
+        sources = [-1 if lookup is None else steps.level(lookup.element) for lookup in steps.lookups]
+        gap_low, gap_high = [-2 * join.FAR] * (depth * depth), [2 * join.FAR] * (depth * depth)
+        for level, other, low, high in code.gaps:
+            at = level * depth + other
+            gap_low[at], gap_high[at] = max(gap_low[at], low), min(gap_high[at], high)
+        order = self._order(steps)
+        parts = [
+            self._kinds(steps),
+            order,
+            gap_low,
+            gap_high,
+            sources,
+            [0 if e.repeat is None else e.repeat.low for e in elements],
+            [join.FAR if e.repeat is None or e.repeat.high is None else e.repeat.high for e in elements],
+            [-1 if e.role is Role.ABSENT else place[e.var] for e in elements],
+            [-1 if level == steps.chosen and steps.late_first else 1 for level in range(depth)],
+            self._distinct(elements, order),
+        ]
+        return [self._ints(part) for part in parts]
 
     def _flat(self, groups: list[Groups]) -> list[Any]:
         """Offsets of each level's part, and the parts one after the other."""
@@ -222,9 +239,10 @@ class WayJoin:
         each = any(element.each for element in self.elements)
         return [*per_level, self._ints(item_at), self._zeros(total), self._zeros(total if each else 1)]
 
-    def _kinds(self) -> list[int]:
+    def _kinds(self, steps: Steps) -> list[int]:
         kinds = []
-        for number, element in zip(self.steps.elements, self.elements, strict=True):
+        for number in steps.elements:
+            element = self.way.elements[number]
             match element.role:
                 case Role.SINGLE:
                     kinds.append(join.SINGLE)
@@ -236,22 +254,21 @@ class WayJoin:
                     kinds.append(join.PREFIX if self.way.is_split(number) else join.WHOLE)
         return kinds
 
-    def _order(self) -> list[int]:
-        before, elements = self.way.before, self.steps.elements
+    def _order(self, steps: Steps) -> list[int]:
+        before, elements = self.way.before, steps.elements
         return [
             -1 if other in before[own] else 1 if own in before[other] else 0 for own in elements for other in elements
         ]
 
-    def _distinct(self) -> list[int]:
+    def _distinct(self, elements: list[Element], order: list[int]) -> list[int]:
         """1 where an element of an earlier level may want the same event; 2 if only those of single events matter."""
-        order = self._order()
         variables = self.rows.program.variables
         flags = []
-        for level, element in enumerate(self.elements):
+        for level, element in enumerate(elements):
             rivals = [
                 other
                 for other in range(level)
-                if order[level * self.depth + other] == 0 and self.elements[other].role is not Role.ABSENT
+                if order[level * len(elements) + other] == 0 and elements[other].role is not Role.ABSENT
             ]
             if element.role is Role.ABSENT:
                 flags.append(2 if element.var in variables else 0)
@@ -288,21 +305,6 @@ class WayJoin:
             self._ints([NOTHING]),
             *(self._column(part) for part in flat[1:]),
         ]
-
-
-def _planned(rows: EventRows, number: int, driver: int | None, *, choose: bool) -> tuple[Steps, JoinCode]:
-    """The order of steps, and the tests at each."""
-    program = rows.program
-    steps = choose_steps(program.query, program.ways[number], program.conditions, rows.estimates, driver)
-    if not choose:
-        steps = Steps(steps.way, steps.elements, steps.lookups, steps.zones)
-    return steps, generate_tests(program.query, steps, program.conditions, rows.ticks, intervals=rows.intervals)
-
-
-def _most(element: Element, count: int) -> int:
-    if element.repeat is None or element.repeat.high is None:
-        return count + 1
-    return element.repeat.high
 
 
 def _array(values: Any, size: int) -> Array:

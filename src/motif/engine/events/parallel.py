@@ -19,8 +19,8 @@ from motif.engine.events.joins import Mode, WayJoin
 from motif.engine.events.matches import EventMatches, joined
 from motif.engine.events.measures import leaves
 from motif.engine.events.picks import apply_picks
-from motif.engine.events.rows import EventRows
-from motif.engine.events.run import find_matches, is_large, match_sorted, no_matches
+from motif.engine.events.rows import EventRows, no_matches
+from motif.engine.events.run import find_matches, is_large, match_sorted
 from motif.engine.matcher import COMPILE_FROM_ROWS
 from motif.engine.order import Arrangement, Layout, arrange
 from motif.engine.parallel import SHARD_ROWS, SHARDS_PER_CORE, cores

@@ -16,8 +16,7 @@ from motif.engine.events.decided import restricted
 from motif.engine.events.functions import Functions
 from motif.engine.events.joins import Mode, WayJoin
 from motif.engine.events.matches import EventMatches, joined
-from motif.engine.events.rows import EventRows
-from motif.engine.events.run import no_matches
+from motif.engine.events.rows import EventRows, no_matches
 from motif.plan.events.program import EventProgram
 from motif.plan.events.ways import Role, Way
 

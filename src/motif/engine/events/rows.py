@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from motif.engine.arrays import Array, null_flags, numpy_of
-from motif.engine.events.matches import EventMatches, Lists
+from motif.engine.events.matches import EventMatches, Lists, nothing
 from motif.engine.matcher import Rows
 from motif.ir.event import Duration, EventCount
 from motif.ir.types import Kind
@@ -33,6 +34,20 @@ class Groups:
     codes: Array
 
 
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What the events of a run do not change about a join."""
+
+    steps: Steps
+    code: JoinCode
+    static: list[Any]
+    """The first arguments of the loop."""
+
+
+PlanKey = tuple[int, int | None, bool, bool]
+"""The way, the element bound first, whether the join makes the first pick, whether it is compiled."""
+
+
 def ticks_of(program: EventProgram) -> int:
     """Units of time per microsecond."""
     return int(10 ** scale(program.types[program.time]))
@@ -41,18 +56,24 @@ def ticks_of(program: EventProgram) -> int:
 class EventRows:
     """The events of one run, partition after partition, each in its total order."""
 
-    def __init__(self, program: EventProgram, table: pa.Table, estimates: Estimates | None = None) -> None:
-        """`estimates`: of all events, where these are only a part of them."""
+    def __init__(
+        self,
+        program: EventProgram,
+        table: pa.Table,
+        estimates: Estimates | None = None,
+        bounds: Array | None = None,
+    ) -> None:
+        """`estimates`: of all events, where these are only a part; `bounds` of the partitions, if they are known."""
         self.program = program
         self.table = table
         self._estimates = estimates
-        self.rows = Rows(program, table)  # type: ignore[arg-type]  # reads only what both kinds of program have
+        self.rows = Rows(program, table, bounds)  # type: ignore[arg-type]  # reads only what both kinds of program have
         self.count = table.num_rows
         self.masks: dict[str, Array] = {}
         """Candidates by functions of the user, per variable."""
         self.only: dict[str, Array] = {}
         """Positions to which a variable is restricted for the time being."""
-        self.plans: dict[tuple[int, int | None, bool], tuple[Steps, JoinCode]] = {}
+        self.plans: dict[PlanKey, Plan] = {}
         """Joins that were planned already: a stream plans them once for many runs."""
 
     @cached_property
@@ -208,3 +229,9 @@ class EventRows:
         group = np.minimum(np.searchsorted(known, pairs), len(known) - 1)
         same = (values[at] == asked) | ((values[at] != values[at]) & (asked != asked))
         return np.where((nulls == 0) & same & (known[group] == pairs), group, -1)
+
+
+def no_matches(rows: EventRows) -> EventMatches:
+    """An empty result with all its columns."""
+    variables, lists = rows.program.variables, rows.list_variables
+    return nothing([v for v in variables if v not in lists], [v for v in variables if v in lists])

@@ -7,10 +7,10 @@ import pyarrow as pa
 from motif.engine.events.consume import Consumer
 from motif.engine.events.functions import Functions
 from motif.engine.events.joins import Mode, TooSlow, WayJoin
-from motif.engine.events.matches import EventMatches, joined, nothing
+from motif.engine.events.matches import EventMatches, joined
 from motif.engine.events.measures import leaves
 from motif.engine.events.picks import apply_picks
-from motif.engine.events.rows import EventRows
+from motif.engine.events.rows import EventRows, no_matches
 from motif.engine.events.simulate import Simulation
 from motif.engine.matcher import COMPILE_FROM_ROWS
 from motif.plan.events.program import EventProgram
@@ -74,9 +74,3 @@ def _find(rows: EventRows, functions: Functions, mode: Mode, in_order: bool) -> 
         return Simulation(rows, matches).fired()
     picked = apply_picks(matches, program.query.picks, rows.segment)
     return picked.in_order(program.variables) if in_order else picked
-
-
-def no_matches(rows: EventRows) -> EventMatches:
-    """An empty result with all its columns."""
-    variables, lists = rows.program.variables, rows.list_variables
-    return nothing([v for v in variables if v not in lists], [v for v in variables if v in lists])

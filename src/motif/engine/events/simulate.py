@@ -40,7 +40,7 @@ class Simulation:
         last = max(self.events[match])
         segment = int(self.rows.segment[last])
         way = self.rows.program.ways[int(self.matches.way[match])]
-        if not way.waits(self.query):
+        if not way.waits:
             return segment, int(self.rows.clock[last]), 0, last
         return segment, min(int(self.rows.deadlines[event]) for event in self.events[match]), 1, 0
 

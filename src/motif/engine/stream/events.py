@@ -20,25 +20,22 @@ from motif.engine.events.matches import EventMatches, joined
 from motif.engine.events.measures import leaves
 from motif.engine.events.partial import timed_out
 from motif.engine.events.picks import choosing
-from motif.engine.events.rows import EventRows, ticks_of
-from motif.engine.events.run import no_matches
+from motif.engine.events.rows import EventRows, Plan, PlanKey, no_matches, ticks_of
 from motif.engine.events.simulate import Simulation
 from motif.engine.events.step import Step
 from motif.engine.order import Arrangement, Layout
-from motif.engine.stream.kept import Kept, in_halves, too_old, with_column
+from motif.engine.stream.kept import Kept, Touched, too_old, with_columns
 from motif.engine.watermark import BEGINNING, FOREVER, is_past
 from motif.errors import LimitExceeded
 from motif.ir.event import Duration, EventCount
-from motif.plan.events.codegen import JoinCode
 from motif.plan.events.program import EventProgram
-from motif.plan.events.steps import Steps
 from motif.plan.events.ways import Role, coincide
 
 TIME, DUE, CONSUMED, BEGAN, MASK = "__time", "__due", "__consumed", "__began", "__passes_"
 """When an event was, the deadline of a match that begins with it, whether it is consumed, whether a match began with
 it, and, per variable with functions of the user in its conditions, whether it passes them."""
-PRUNES_PER_WINDOW = 8
-"""How often old events are let go while one window passes."""
+PRUNES_PER_WINDOW, PRUNED_EVENTS = 8, 500
+"""How often old events are let go at most while one window passes, and how many have come in between at least."""
 
 
 class EventPatterns:
@@ -67,11 +64,11 @@ class EventPatterns:
         self.is_timed = timeouts or self.waits
         """Whether time alone can bring something out."""
         self.span = span_of(program)
-        self.kept = Kept(program.keys)
+        self.kept = Kept(program.keys, DUE, delays_of(program))
         self.watermark = self.pruned_at = BEGINNING
-        self.plans: dict[tuple[int, int | None, bool], tuple[Steps, JoinCode]] = {}
+        self.plans: dict[PlanKey, Plan] = {}
         self.planned_for = 0
-        self.seen = 0
+        self.seen = self.seen_at_pruning = self.kept_at_pruning = 0
 
     # -- what hosts ask
 
@@ -85,10 +82,7 @@ class EventPatterns:
         if not self.kept.count or self.span is None:
             return FOREVER
         oldest = int(self.kept.column(TIME).min()) + self.span
-        if not self.is_timed:
-            return oldest
-        ahead = [due[~is_past(due, self.watermark)] for due in self._moments()]
-        return min(oldest, *(int(due.min(initial=FOREVER)) for due in ahead))
+        return min(oldest, self.kept.next_due(self.watermark)) if self.is_timed else oldest
 
     @property
     def hold(self) -> int | None:
@@ -102,16 +96,14 @@ class EventPatterns:
         extra |= dict.fromkeys((CONSUMED, BEGAN), np.zeros(rows.count, np.int64))
         for var, mask in self.functions.masks(rows).items():
             extra[MASK + var] = mask.astype(np.int64)
-        for name, values in extra.items():
-            events = events.append_column(name, arrow(values))
-        return events
+        return with_columns(events, extra)
 
     def fitted(self, table: pa.Table | None) -> pa.Table | None:
         """Events that were kept for another query: their deadlines, and the order of those of one time, are its own."""
         if table is None or not table.num_rows:
             return table
         table = table.take(arrow(Arrangement(table, self.layout, np.arange(table.num_rows)).sequence()))
-        return with_column(table, DUE, self._deadlines(EventRows(self.program, table)))
+        return with_columns(table, {DUE: self._deadlines(EventRows(self.program, table))})
 
     def _deadlines(self, rows: EventRows) -> Array:
         within = self.program.query.within
@@ -122,65 +114,48 @@ class EventPatterns:
         """New events; what is decided now that `watermark` has come."""
         self.seen += 0 if new is None else new.num_rows
         self.watermark = watermark
-        due = self._due(before, watermark)
         found = None
-        if new is not None or len(due):
-            table, is_new = self.kept.touched(new, due)
-            parts = self._within_limits(table, Step(is_new, before, watermark))
+        touched = self.kept.touched(new, before if self.is_timed else watermark, watermark)
+        if touched is not None:
+            parts = self._within_limits(touched, Step(touched.is_new, before, watermark))
             found = pa.concat_tables(parts) if parts else None
         self._prune_sometimes(watermark)
         return found
 
     # -- one step
 
-    def _due(self, before: int, watermark: int) -> Array:
-        """Kept events whose deadline passes."""
-        if not self.is_timed or not self.kept.count or before == watermark:
-            return np.zeros(0, np.int64)
-        if watermark >= FOREVER:
-            return np.arange(self.kept.count)
-        passes = np.zeros(self.kept.count, bool)
-        for due in self._moments():
-            passes |= ~is_past(due, before) & is_past(due, watermark)
-        return np.flatnonzero(passes)
-
-    def _moments(self) -> list[Array]:
-        """When kept events decide something: at their deadline, or later where rivals of rivals have to be awaited."""
-        due, later = self.kept.column(DUE), rivalry(self.program)
-        within = self.program.query.within
-        if not later or not isinstance(within, Duration):
-            return [due]
-        return [due, due + later * within.microseconds * ticks_of(self.program)]
-
-    def _within_limits(self, table: pa.Table, step: Step) -> list[pa.Table]:
+    def _within_limits(self, touched: Touched, step: Step) -> list[pa.Table]:
         """Matches of all partitions but those that ask for too much: these are let go, the others go on."""
         try:
-            found = self._matches(table, step)
+            found = self._matches(touched, step)
             return [] if found is None else [found]
         except LimitExceeded as error:
-            halves = in_halves(table, EventRows(self.program, table).bounds)
+            halves = touched.in_halves()
             if not halves:
-                self.limited += table.num_rows
-                logging.getLogger("motif").warning("a partition of %d events let go: %s", table.num_rows, error)
+                count = touched.table.num_rows
+                self.limited += count
+                logging.getLogger("motif").warning("a partition of %d events let go: %s", count, error)
                 return []
-            steps = [Step(step.is_new[half], step.before, step.now) for half in halves]
-            parts = [table.slice(half.start, half.stop - half.start) for half in halves]
-            return [m for part, own in zip(parts, steps, strict=True) for m in self._within_limits(part, own)]
+            steps = [Step(half.is_new, step.before, step.now) for half in halves]
+            return [m for half, own in zip(halves, steps, strict=True) for m in self._within_limits(half, own)]
 
-    def _bounded(self, table: pa.Table, bounds: Array) -> pa.Table:
+    def _put(self, table: pa.Table, bounds: Array, now: int) -> None:
         """Only so many events of one partition are kept."""
         limit = self.program.limits.stream_events
-        if int(np.diff(bounds).max(initial=0)) <= limit:
-            return table
-        excess = too_old(bounds, limit)
-        self.limited += int(excess.sum())
-        logging.getLogger("motif").warning("%d oldest events let go (limit stream_events)", int(excess.sum()))
-        return table.take(arrow(np.flatnonzero(~excess)))
+        if int(np.diff(bounds).max(initial=0)) > limit:
+            excess = too_old(bounds, limit)
+            self.limited += int(excess.sum())
+            logging.getLogger("motif").warning("%d oldest events let go (limit stream_events)", int(excess.sum()))
+            table = table.take(arrow(np.flatnonzero(~excess)))
+            bounds = np.concatenate(([0], np.cumsum(np.minimum(np.diff(bounds), limit))))
+        self.kept.put(table, bounds, now)
 
-    def _matches(self, table: pa.Table, step: Step) -> pa.Table | None:
+    def _matches(self, touched: Touched, step: Step) -> pa.Table | None:
         if self.is_eager:
-            table, step = self._in_order(table, step)
-        rows = EventRows(self.program, table)
+            touched = self._in_order(touched)
+            step = Step(touched.is_new, step.before, step.now)
+        table = touched.table
+        rows = EventRows(self.program, table, bounds=touched.bounds)
         rows.plans = self._plans()
         for name in table.column_names:
             if name.startswith(MASK):
@@ -193,11 +168,11 @@ class EventPatterns:
             self.compiled = True  # as it will be again in the steps to come
             matches, left = self._find(rows, step, alive, Mode(True))
         if self.program.query.consuming:
-            table = with_column(table, CONSUMED, 1 - left.astype(np.int64))
+            table = with_columns(table, {CONSUMED: 1 - left.astype(np.int64)})
         if self.wants_timeouts:
             table = self._with_timeouts(table, rows, matches, left, step)
         if not step.is_last:
-            self.kept.put(self._bounded(table, rows.bounds))
+            self._put(table, rows.bounds, step.now)
         return leaves(rows, matches, compiled=bool(self.compiled)) if len(matches) else None
 
     def _with_timeouts(
@@ -214,20 +189,25 @@ class EventPatterns:
             partial = timed_out(rows, self.functions, over, Mode(bool(self.compiled)))
             if len(partial):
                 self.timeouts += (leaves(rows, partial, compiled=bool(self.compiled)),)
-        return with_column(table, BEGAN, began.astype(np.int64))
+        return with_columns(table, {BEGAN: began.astype(np.int64)})
 
-    def _plans(self) -> dict[tuple[int, int | None, bool], tuple[Steps, JoinCode]]:
+    def _plans(self) -> dict[PlanKey, Plan]:
         """Joins are planned anew once there are twice as many events to judge by."""
         if self.seen >= 2 * self.planned_for:
             self.plans, self.planned_for = {}, self.seen
         return self.plans
 
-    def _in_order(self, table: pa.Table, step: Step) -> tuple[pa.Table, Step]:
+    def _in_order(self, touched: Touched) -> Touched:
         """Events that came in between, at their place."""
-        if table.num_rows < 2:
-            return table, step
-        sequence = Arrangement(table, self.layout, step.is_new.astype(np.int64)).sequence()
-        return table.take(arrow(sequence)), Step(step.is_new[sequence], step.before, step.now)
+        table, new = touched.table, np.flatnonzero(touched.is_new)
+        time = numpy_of(flat(table.column(TIME)))
+        follows = time[new] > time[new - 1]
+        if table.num_rows < 2 or bool((follows | np.isin(new, touched.bounds)).all()):
+            return touched
+        sequence = Arrangement(table, self.layout, touched.is_new.astype(np.int64)).sequence()
+        table = table.take(arrow(sequence))
+        bounds = EventRows(self.program, table).bounds
+        return Touched(table, touched.is_new[sequence], bounds)
 
     def _find(self, rows: EventRows, step: Step, alive: Array, mode: Mode) -> tuple[EventMatches, Array]:
         """Matches decided in the step, and the events that are not consumed after it."""
@@ -255,9 +235,14 @@ class EventPatterns:
     # -- what is no longer needed
 
     def _prune_sometimes(self, watermark: int) -> None:
-        window = 0 if self.span is None else self.span // PRUNES_PER_WINDOW
-        if watermark - self.pruned_at > window or watermark >= FOREVER:
+        """Once a window has passed; before that if so many events came that it costs little beside them."""
+        window = FOREVER if self.span is None else self.span
+        passed, came = watermark - self.pruned_at, self.seen - self.seen_at_pruning
+        is_worth_it = came >= PRUNED_EVENTS + self.kept_at_pruning // 4
+        is_early = self.span is not None and passed <= self.span // PRUNES_PER_WINDOW
+        if passed > window or watermark >= FOREVER or (is_worth_it and not is_early):
             self.prune(watermark)
+            self.seen_at_pruning, self.kept_at_pruning = self.seen, self.kept.count
 
     def prune(self, watermark: int) -> None:
         """Let go of every event that no later match can have."""
@@ -313,6 +298,14 @@ class EventPatterns:
             if any(other != number and other not in way.before[number] for other in range(len(way.elements))):
                 return False
         return True
+
+
+def delays_of(program: EventProgram) -> tuple[int, ...]:
+    """An event decides something at its deadline, and again later where rivals of rivals have to be awaited."""
+    within, later = program.query.within, rivalry(program)
+    if not later or not isinstance(within, Duration):
+        return (0,)
+    return (0, later * within.microseconds * ticks_of(program))
 
 
 def span_of(program: EventProgram) -> int | None:

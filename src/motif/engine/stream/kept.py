@@ -1,70 +1,310 @@
 """What a stream keeps between steps: a table of rows, the rows of a partition one after the other in their order.
 
-Besides the columns of the program a row has columns of its owner's own, whose names begin with two underscores.
+Besides the columns of the program a row has columns of its owner's own, whose names begin with two underscores; one
+of them says when time alone decides something about it.
+
+A step takes out the partitions it is about and puts them back. Where it is about a few of many, they stay apart for
+a while (`recent`), so that a single event does not move all that is kept.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from motif.engine.arrays import Array, arrow, flat, numpy_of
+from motif.engine.arrays import Array, arrow, bounds_of, flat, numpy_of
 from motif.engine.order import groups
+from motif.engine.watermark import BEGINNING, FOREVER, is_past
+
+FEW = 8
+"""Partitions (and new rows) of a step that looks them up one by one."""
+MOST_RECENT = 1_000
+"""Partitions that stay apart before they are put in with the others."""
+
+Key = tuple[Hashable, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Touched:
+    """Whole partitions, one after the other; in each the new rows come after those that were kept."""
+
+    table: pa.Table
+    is_new: Array
+    bounds: Array
+
+    def in_halves(self) -> list[Touched]:
+        """Two halves of whole partitions; none where there is one partition only."""
+        if len(self.bounds) < 3:
+            return []
+        half = len(self.bounds) // 2
+        middle, end = int(self.bounds[half]), int(self.bounds[-1])
+        return [
+            Touched(self.table.slice(0, middle), self.is_new[:middle], self.bounds[: half + 1]),
+            Touched(self.table.slice(middle, end - middle), self.is_new[middle:], self.bounds[half:] - middle),
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class Recent:
+    """The rows of a partition that was touched lately, and when time decides something about them."""
+
+    table: pa.Table
+    due: int
+
+
+@dataclass(slots=True)
+class Contents:
+    """All rows: those of `base` but for partitions that were taken out of it, and `recent` ones."""
+
+    base: pa.Table | None = None
+    taken: frozenset[int] = frozenset()
+    """Numbers of partitions of `base`."""
+    recent: dict[Key, Recent] = field(default_factory=dict)
+    due: int = FOREVER
+    """No moment that decides something comes before."""
 
 
 class Kept:
     """Rows that may still matter."""
 
-    def __init__(self, keys: Sequence[int]) -> None:
+    def __init__(self, keys: Sequence[int], due: str, delays: Sequence[int] = (0,)) -> None:
+        """`due`: the column with the moment that decides something, which may happen again after `delays`."""
         self.keys = keys
-        self.table: pa.Table | None = None
+        self.due = due
+        self.delays = delays
+        self.contents = Contents()
+        self._index: tuple[pa.Table, Array, dict[Key, int]] | None = None
+
+    @property
+    def table(self) -> pa.Table | None:
+        """All rows in one table."""
+        self._settle()
+        return self.contents.base
+
+    @table.setter
+    def table(self, table: pa.Table | None) -> None:
+        base = table if table is not None and table.num_rows else None
+        self.contents = Contents(base, due=FOREVER if base is None else self._next_due(base, BEGINNING))
 
     @property
     def count(self) -> int:
-        return 0 if self.table is None else self.table.num_rows
+        table = self.table
+        return 0 if table is None else table.num_rows
 
     def column(self, name: str) -> Array:
         """One of the owner's columns of integers or flags."""
-        assert self.table is not None
-        return numpy_of(flat(self.table.column(name)))
+        table = self.table
+        assert table is not None
+        return numpy_of(flat(table.column(name)))
 
-    def touched(self, new: pa.Table | None, due: Array) -> tuple[pa.Table, Array]:
-        """Take out the partitions that have a new row or one of the kept rows `due`, together with the new rows.
+    def next_due(self, now: int) -> int:
+        """The first moment after now at which time decides something, or forever."""
+        table = self.table
+        return FOREVER if table is None else self._next_due(table, now)
 
-        Also says which rows are new. The rest stays.
+    def copy(self) -> Contents:
+        """What is kept now; tables never change, so this costs next to nothing."""
+        return replace(self.contents, recent=dict(self.contents.recent))
+
+    def touched(self, new: pa.Table | None, before: int, now: int) -> Touched | None:
+        """Take out the partitions that have a new row, or one about which time decides something between two moments.
+
+        None: there are none. At the end of all time these are all of them.
         """
-        old = self.count
-        parts = [part for part in (self.table, new) if part is not None and part.num_rows]
+        is_due = before < now and is_past(self.contents.due, now)
+        if new is None and not is_due:
+            return None
+        if now < FOREVER and (new is None or new.num_rows <= FEW) and self._can_look_up(new):
+            keys = self._due_keys(before, now) if is_due else []
+            if keys is not None:
+                return self._of_keys(keys, new)
+        return self._many(new, before, now)
+
+    def put(self, table: pa.Table, bounds: Array, now: int) -> None:
+        """Rows that stay after all; whole partitions, and time is `now`."""
+        if not table.num_rows:
+            return
+        due = self._next_due(table, now)
+        self.contents.due = min(self.contents.due, due)
+        if len(bounds) - 1 > FEW:
+            base = self.table
+            self.contents.base = table if base is None else pa.concat_tables([base, table])
+            return
+        for low, high in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
+            if low < high:
+                part = table if len(bounds) == 2 else table.slice(low, high - low)
+                own = due if len(bounds) == 2 else self._next_due(part, now)
+                self.contents.recent[self._key_of(part)] = Recent(part, own)
+        if len(self.contents.recent) > MOST_RECENT:
+            self._settle()
+
+    def drop(self, gone: Array) -> None:
+        """Let go of some rows, numbered as in `table`."""
+        table = self.table
+        if table is not None and gone.any():
+            self.contents.base = table.take(arrow(np.flatnonzero(~gone))) if not gone.all() else None
+
+    # -- all that is kept
+
+    def _settle(self) -> None:
+        """Put everything in one table."""
+        now = self.contents
+        if not now.recent and not now.taken:
+            return
+        parts = [entry.table for entry in now.recent.values()]
+        if now.base is not None:
+            parts.insert(0, self._left())
+        table = pa.concat_tables(parts).combine_chunks() if parts else None
+        self.contents = Contents(table if table is not None and table.num_rows else None, due=now.due)
+
+    def _left(self) -> pa.Table:
+        """What was not taken out of `base`."""
+        base, taken = self.contents.base, self.contents.taken
+        assert base is not None
+        if not taken:
+            return base
+        bounds, _ = self._indexed()
+        left = np.ones(len(bounds) - 1, bool)
+        left[list(taken)] = False
+        return base.take(arrow(np.flatnonzero(np.repeat(left, np.diff(bounds)))))
+
+    def _many(self, new: pa.Table | None, before: int, now: int) -> Touched | None:
+        base = self.table
+        old = 0 if base is None else base.num_rows
+        parts = [part for part in (base, new) if part is not None and part.num_rows]
+        if not parts:
+            return None
         table = parts[0] if len(parts) == 1 else pa.concat_tables(parts).combine_chunks()
         group = groups([flat(table.column(key)) for key in self.keys], table.num_rows)
         wanted = np.zeros(int(group.max(initial=-1)) + 1, bool)
         wanted[group[old:]] = True
-        wanted[group[:old][due]] = True
+        self.contents.due = FOREVER
+        if base is not None:
+            wanted[group[:old][self._falls_due(base, before, now)]] = True
+            self.contents.due = self._next_due(base, now)
+        rest = np.flatnonzero(~wanted[group])
         chosen = np.flatnonzero(wanted[group])
-        self.table = None if len(chosen) == table.num_rows else table.take(arrow(np.flatnonzero(~wanted[group])))
+        if not len(chosen):
+            return None
+        self.contents.base = None if not len(rest) else table.take(arrow(rest))
         chosen = chosen[np.argsort(group[chosen], kind="stable")]
         in_place = len(chosen) == table.num_rows and bool((chosen[1:] > chosen[:-1]).all())
-        return table if in_place else table.take(arrow(chosen)), chosen >= old
+        differs = np.flatnonzero(group[chosen[1:]] != group[chosen[:-1]]) + 1
+        bounds = np.concatenate(([0], differs, [len(chosen)]))
+        return Touched(table if in_place else table.take(arrow(chosen)), chosen >= old, bounds)
 
-    def put(self, table: pa.Table) -> None:
-        """Rows that stay after all; whole partitions."""
-        if table.num_rows:
-            self.table = table if self.table is None else pa.concat_tables([self.table, table])
+    # -- a few partitions
 
-    def drop(self, gone: Array) -> None:
-        """Let go of some rows."""
-        if self.table is not None and gone.any():
-            self.table = self.table.take(arrow(np.flatnonzero(~gone)))
+    def _can_look_up(self, new: pa.Table | None) -> bool:
+        """Values within values have no order and no hash."""
+        table = self.contents.base if new is None else new
+        return table is None or not any(pa.types.is_nested(table.schema.field(key).type) for key in self.keys)
+
+    def _due_keys(self, before: int, now: int) -> list[Key] | None:
+        """Partitions about which time decides something; None where they are many."""
+        recent, base = self.contents.recent, self.contents.base
+        due = [key for key, entry in recent.items() if is_past(entry.due, now)]
+        later = min((entry.due for entry in recent.values() if not is_past(entry.due, now)), default=FOREVER)
+        if base is not None:
+            bounds, _ = self._indexed()
+            rows = np.flatnonzero(self._falls_due(base, before, now))
+            numbers = set((np.searchsorted(bounds, rows, "right") - 1).tolist()) - self.contents.taken
+            due += [self._key_of(base.slice(int(bounds[n]), 1)) for n in sorted(numbers)[: FEW + 1]]
+            later = min(later, self._next_due(base, now))
+        if len(due) > FEW:
+            return None
+        self.contents.due = later
+        return due
+
+    def _of_keys(self, due: list[Key], new: pa.Table | None) -> Touched | None:
+        """The partitions of some keys and of new rows."""
+        arrived: dict[Key, list[int]] = {key: [] for key in due}
+        for number, key in enumerate([] if new is None else self._keys_of(new)):
+            arrived.setdefault(key, []).append(number)
+        parts, flags, sizes = [], [], []
+        for key, rows in arrived.items():
+            old = self._taken_out(key)
+            size = 0 if old is None else old.num_rows
+            if old is not None:
+                parts.append(old)
+            if rows:
+                assert new is not None
+                parts.append(new if len(rows) == new.num_rows else new.take(arrow(np.array(rows))))
+            flags += [False] * size + [True] * len(rows)
+            sizes.append(size + len(rows))
+        if not flags:
+            return None
+        table = parts[0] if len(parts) == 1 else pa.concat_tables(parts).combine_chunks()
+        return Touched(table, np.array(flags), np.cumsum([0, *sizes]))
+
+    def _taken_out(self, key: Key) -> pa.Table | None:
+        entry = self.contents.recent.pop(key, None)
+        if entry is not None:
+            return entry.table
+        base = self.contents.base
+        if base is None:
+            return None
+        bounds, index = self._indexed()
+        number = index.get(key)
+        if number is None or number in self.contents.taken:
+            return None
+        self.contents.taken |= {number}
+        return base.slice(int(bounds[number]), int(bounds[number + 1] - bounds[number]))
+
+    def _indexed(self) -> tuple[Array, dict[Key, int]]:
+        """Where the partitions of `base` are."""
+        base = self.contents.base
+        assert base is not None
+        if self._index is None or self._index[0] is not base:
+            base = self.contents.base = base.combine_chunks()
+            bounds = bounds_of([flat(base.column(key)) for key in self.keys], base.num_rows)
+            keys = self._keys_of(base.take(arrow(bounds[:-1])))
+            self._index = (base, bounds, {key: number for number, key in enumerate(keys)})
+        return self._index[1:]
+
+    def _key_of(self, table: pa.Table) -> Key:
+        return self._keys_of(table.slice(0, 1))[0]
+
+    def _keys_of(self, table: pa.Table) -> list[Key]:
+        """What tells the partitions of rows apart."""
+        if not self.keys:
+            return [()] * table.num_rows
+        return list(zip(*(_hashable(flat(table.column(key))) for key in self.keys), strict=True))
+
+    # -- time
+
+    def _moments(self, table: pa.Table) -> list[Array]:
+        due = numpy_of(flat(table.column(self.due)))
+        return [due + delay if delay else due for delay in self.delays]
+
+    def _falls_due(self, table: pa.Table, before: int, now: int) -> Array:
+        """Rows about which something is decided in between; at the end of all time, all."""
+        passes = np.full(table.num_rows, before < now and now >= FOREVER)
+        if before < now < FOREVER:
+            for due in self._moments(table):
+                passes |= ~is_past(due, before) & is_past(due, now)
+        return passes
+
+    def _next_due(self, table: pa.Table, now: int) -> int:
+        """The first moment after now at which something is decided."""
+        ahead = [due[~is_past(due, now)] for due in self._moments(table)]
+        return min(int(due.min(initial=FOREVER)) for due in ahead)
 
 
-def in_halves(table: pa.Table, bounds: Array) -> list[slice]:
-    """Two halves of whole partitions; none where there is one partition only."""
-    if len(bounds) < 3:
-        return []
-    middle = int(bounds[len(bounds) // 2])
-    return [slice(0, middle), slice(middle, table.num_rows)]
+def _hashable(array: pa.Array) -> list[Any]:
+    """Values that are equal as keys of a dictionary where they are one partition (NULLs are, NaNs are)."""
+    kind = array.type
+    if pa.types.is_floating(kind):
+        return ["nan" if value != value else value for value in array.to_pylist()]
+    if pa.types.is_nested(kind):
+        return [repr(value) for value in array.to_pylist()]
+    if pa.types.is_temporal(kind) and not pa.types.is_interval(kind):
+        array = array.cast(pa.int32() if kind.bit_width == 32 else pa.int64())
+    return array.to_pylist()  # type: ignore[no-any-return]
 
 
 def too_old(bounds: Array, limit: int) -> Array:
@@ -73,7 +313,13 @@ def too_old(bounds: Array, limit: int) -> Array:
     return np.repeat(bounds[1:], sizes) - np.arange(int(bounds[-1])) > limit
 
 
-def with_column(table: pa.Table, name: str, values: Array) -> pa.Table:
-    """The table with one column more, or another one in its place."""
-    at = table.schema.get_field_index(name)
-    return table.append_column(name, arrow(values)) if at < 0 else table.set_column(at, name, arrow(values))
+def with_columns(table: pa.Table, columns: dict[str, Array]) -> pa.Table:
+    """The table with some columns more, or others in their place."""
+    names, arrays = table.column_names, list(table.columns)
+    for name, values in columns.items():
+        if name in names:
+            arrays[names.index(name)] = arrow(values)
+        else:
+            names.append(name)
+            arrays.append(arrow(values))
+    return pa.Table.from_arrays(arrays, names)

@@ -14,9 +14,9 @@ import pyarrow as pa
 from motif.engine.arrays import Array, arrow, flat, numpy_of
 from motif.engine.matcher import COMPILE_FROM_ROWS, Matches, Rows, Run, Standing
 from motif.engine.output import furthest, leaves, no_matches, one_row, put_out
-from motif.engine.stream.kept import Kept, in_halves, with_column
+from motif.engine.stream.kept import Kept, Touched, with_columns
 from motif.engine.stream.partial import stopping_anywhere, timed_out
-from motif.engine.watermark import FOREVER, is_past
+from motif.engine.watermark import BEGINNING, FOREVER, is_past
 from motif.errors import LimitExceeded
 from motif.ir import query as q
 from motif.ir.expr import MatchNumber, walk
@@ -49,7 +49,7 @@ class RowPatterns:
         """Partial matches of the last step whose time was over."""
         self.limited = 0
         """Rows let go because of a limit, since that was last asked."""
-        self.kept = Kept(program.keys)
+        self.kept = Kept(program.keys, DUE)
         self.seen = 0
         self.remembers = remembers(program)
 
@@ -60,13 +60,12 @@ class RowPatterns:
 
     def deadline(self) -> int:
         """When time alone decides something, or forever."""
-        return int(self.kept.column(DUE).min()) if self.kept.count else FOREVER
+        return self.kept.next_due(BEGINNING)
 
     def prepared(self, rows: pa.Table) -> pa.Table:
         """New rows with the columns that kept ones have."""
-        for name, value in ((AHEAD, 1), (NUMBER, 0), (DROPPED, 0), (COVERED, 0), (DUE, FOREVER)):
-            rows = rows.append_column(name, arrow(np.full(rows.num_rows, value, np.int64)))
-        return rows
+        facts = {AHEAD: 1, NUMBER: 0, DROPPED: 0, COVERED: 0, DUE: FOREVER}
+        return with_columns(rows, {name: np.full(rows.num_rows, value, np.int64) for name, value in facts.items()})
 
     def fitted(self, table: pa.Table | None) -> pa.Table | None:
         """Rows that were kept for a query that put out something else: they are the same."""
@@ -75,30 +74,28 @@ class RowPatterns:
     def prune(self, watermark: int) -> None:
         """Nothing: each step lets go of what it can."""
 
-    def take(self, new: pa.Table | None, before: int, watermark: int) -> pa.Table | None:  # noqa: ARG002
+    def take(self, new: pa.Table | None, before: int, watermark: int) -> pa.Table | None:
         """Rows that follow all kept ones, in order; what is decided now that `watermark` has come."""
         self.seen += 0 if new is None else new.num_rows
-        due = is_past(self.kept.column(DUE), watermark) if self.kept.count else np.zeros(0, bool)
-        if new is None and not due.any():
+        touched = self.kept.touched(new, before, watermark)
+        if touched is None:
             return None
-        table, _ = self.kept.touched(new, np.flatnonzero(due))
-        parts = self._within_limits(table, watermark)
+        parts = self._within_limits(touched, watermark)
         return pa.concat_tables(parts) if parts else None
 
-    def _within_limits(self, table: pa.Table, watermark: int) -> list[pa.Table]:
+    def _within_limits(self, touched: Touched, watermark: int) -> list[pa.Table]:
         """Matches of all partitions but those that ask for too much: these are let go, the others go on."""
-        step = _Step(self, table, watermark)
         try:
-            found = step.run()
+            found = _Step(self, touched, watermark).run()
             return [] if found is None else [found]
         except LimitExceeded as error:
-            halves = in_halves(table, step.rows.bounds)
+            halves = touched.in_halves()
             if not halves:
-                self.limited += table.num_rows
-                logging.getLogger("motif").warning("a partition of %d rows let go: %s", table.num_rows, error)
+                count = touched.table.num_rows
+                self.limited += count
+                logging.getLogger("motif").warning("a partition of %d rows let go: %s", count, error)
                 return []
-            parts = [table.slice(half.start, half.stop - half.start) for half in halves]
-            return [m for part in parts for m in self._within_limits(part, watermark)]
+            return [m for half in halves for m in self._within_limits(half, watermark)]
 
 
 def remembers(program: Program) -> bool:
@@ -112,11 +109,11 @@ def remembers(program: Program) -> bool:
 class _Step:
     """Some partitions at one moment."""
 
-    def __init__(self, owner: RowPatterns, table: pa.Table, watermark: int) -> None:
+    def __init__(self, owner: RowPatterns, touched: Touched, watermark: int) -> None:
         self.owner = owner
         self.program = owner.program
-        self.table = table
-        self.rows = Rows(owner.program, table)
+        self.table = touched.table
+        self.rows = Rows(owner.program, self.table, touched.bounds)
         self.low, self.high = self.rows.bounds[:-1], self.rows.bounds[1:]
         self.watermark = watermark
         self.is_over = watermark >= FOREVER
@@ -213,17 +210,17 @@ class _Step:
             keep, start = keep + excess, np.maximum(start, keep + excess)
         sizes = self.high - keep
         kept = np.repeat(keep - np.concatenate(([0], np.cumsum(sizes)[:-1])), sizes) + np.arange(int(sizes.sum()))
-        table = self.table.take(arrow(kept))
-        table = with_column(table, AHEAD, (kept >= np.repeat(start, sizes)).astype(np.int64))
         facts = {
             NUMBER: self.standing.number,
             DROPPED: ((keep > self.low) | (self._fact(DROPPED) != 0)).astype(np.int64),
             COVERED: np.maximum(covered - keep, 0),
             DUE: self._due(start),
         }
-        for name, values in facts.items():
-            table = with_column(table, name, np.repeat(values, sizes))
-        self.owner.kept.put(table)
+        columns = {name: np.repeat(values, sizes) for name, values in facts.items()}
+        columns[AHEAD] = (kept >= np.repeat(start, sizes)).astype(np.int64)
+        table = self.table if len(kept) == self.rows.count else self.table.take(arrow(kept))
+        bounds = np.concatenate(([0], np.cumsum(sizes)))
+        self.owner.kept.put(with_columns(table, columns), bounds, self.watermark)
 
     def _due(self, start: Array) -> Array:
         """When time decides the search of each partition; a search that waits for a row is not decided by time."""

@@ -9,15 +9,15 @@ from __future__ import annotations
 import logging
 from dataclasses import asdict, dataclass, field, replace
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from motif.engine.arrays import Array, arrow, flat, to_lanes
+from motif.engine.arrays import Array, arrow, chosen, flat, to_lanes
 from motif.engine.events.functions import Functions
 from motif.engine.order import Arrangement, Layout
 from motif.engine.stream import container, state
 from motif.engine.stream.events import EventPatterns
+from motif.engine.stream.kept import Contents
 from motif.engine.stream.needs import needs_of
 from motif.engine.stream.rows import RowPatterns
 from motif.engine.watermark import BEGINNING, FOREVER, is_past
@@ -73,7 +73,7 @@ class Planned:
 class Mark:
     """Where a session stood, so that it can go back there after a failure."""
 
-    kept: pa.Table | None
+    kept: Contents
     pending: tuple[pa.Table, ...]
     watermark: int
     latest: int
@@ -106,9 +106,9 @@ class StreamSession:
         late = is_past(times, self.watermark)
         emitted = Emitted()
         if late.any():
-            emitted = Emitted(late=(rows.take(arrow(np.flatnonzero(late))),))
+            emitted = Emitted(late=(chosen(rows, late),))
             self.counts.late += int(late.sum())
-            rows, times = rows.take(arrow(np.flatnonzero(~late))), times[~late]
+            rows, times = chosen(rows, ~late), times[~late]
         if not rows.num_rows:
             return emitted
         self.counts.events += rows.num_rows
@@ -131,12 +131,11 @@ class StreamSession:
 
     def mark(self) -> Mark:
         """Where the session stands; tables are never changed in place, so this costs nothing."""
-        patterns = self.patterns
-        return Mark(patterns.kept.table, tuple(self.pending), self.watermark, self.latest, replace(self.counts))
+        return Mark(self.patterns.kept.copy(), tuple(self.pending), self.watermark, self.latest, replace(self.counts))
 
     def back_to(self, mark: Mark) -> None:
         """As if nothing had happened since."""
-        self.patterns.kept.table, self.pending = mark.kept, list(mark.pending)
+        self.patterns.kept.contents, self.pending = mark.kept, list(mark.pending)
         self.watermark, self.latest, self.counts = mark.watermark, mark.latest, replace(mark.counts)
         self.patterns.timeouts, self.patterns.limited = (), 0
         self.planned.functions.failures.clear()
@@ -200,8 +199,8 @@ class StreamSession:
         if ripe.all():
             self.pending = []
         else:
-            self.pending = [rows.take(arrow(np.flatnonzero(~ripe)))]
-            rows = rows.take(arrow(np.flatnonzero(ripe)))
+            self.pending = [chosen(rows, ~ripe)]
+            rows = chosen(rows, ripe)
         if not rows.num_rows:
             return None
         if rows.num_rows > 1:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from functools import cached_property
 
 from motif.ir.event import EventQuery
 from motif.ir.expr import Expr
@@ -50,9 +51,9 @@ class Slice:
     microseconds: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class EventProgram:
-    """See the module."""
+    """See the module; without slots, so that what follows from it is worked out once."""
 
     query: EventQuery
     stream: Stream
@@ -80,26 +81,26 @@ class EventProgram:
     windowed: bool = False
     """Never: conditions do not read neighbouring rows."""
 
-    @property
+    @cached_property
     def dependent(self) -> tuple[tuple[Scalar, ...], ...]:
         """Conditions the join tests."""
         return tuple((condition.scalar,) for condition in self.conditions if condition.scalar is not None)
 
-    @property
+    @cached_property
     def neighbours(self) -> tuple[tuple[Scalar, ...], ...]:
         """None: events are not adjacent."""
         return ()
 
-    @property
+    @cached_property
     def variables(self) -> tuple[str, ...]:
         """Variables that can be bound, in pattern order."""
         return tuple(event.var for event in self.query.events())
 
-    @property
+    @cached_property
     def mask(self) -> dict[str, int | None]:
         return dict(self.masks)
 
-    @property
+    @cached_property
     def fingerprint(self) -> str:
         """Names the query in match ids and saved state: equal for equal meaning."""
         text = f"{self.version}\n{render_events(self.query)}"

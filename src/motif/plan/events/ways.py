@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from collections.abc import Sequence as Several
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import combinations, islice, pairwise, product
 from typing import TypeAlias, assert_never
@@ -67,6 +67,8 @@ class Way:
     before: tuple[frozenset[int], ...]
     """Per element: those that come before it."""
     gaps: tuple[Gap, ...] = ()
+    waits: bool = False
+    """Whether its matches are decided at the deadline only."""
 
     def singles(self) -> list[int]:
         return [i for i, element in enumerate(self.elements) if element.role is Role.SINGLE]
@@ -103,15 +105,6 @@ class Way:
         """Nothing that is certainly bound comes before it."""
         return not any(self.elements[e].role is Role.SINGLE for e in self.before[number])
 
-    def waits(self, query: EventQuery) -> bool:
-        """Whether its matches are decided at the deadline only."""
-        for number, element in enumerate(self.elements):
-            if element.role is not Role.SINGLE and not self.is_closed(number):
-                return True
-            if self.can_be_last(number) and query.pick(element.var) is PickMode.LAST:
-                return True
-        return False
-
 
 _Tree: TypeAlias = "Element | tuple[str, tuple[_Tree, ...], int, int]"
 """A pattern without choices: an element, or ("seq" | "all" | "gap", parts, low, high)."""
@@ -121,7 +114,8 @@ def ways_of(query: EventQuery) -> tuple[Way, ...]:
     """Every way through the pattern, in the order in which they are written."""
     found = []
     for tree in _spelled_out(query.pattern, query):
-        found.append(_Linear().way(tree))
+        way = _Linear().way(tree)
+        found.append(replace(way, waits=_waits(way, query)))
         if len(found) > LIMITS.pattern_ways:
             raise LimitExceeded(
                 f"the pattern can be matched in more than pattern_ways = {LIMITS.pattern_ways} ways",
@@ -138,6 +132,15 @@ def ways_of(query: EventQuery) -> tuple[Way, ...]:
                 hint="let the last event of the list be one of its own: SEQ(Login f{4,}; Login s)",
             )
     return tuple(found)
+
+
+def _waits(way: Way, query: EventQuery) -> bool:
+    for number, element in enumerate(way.elements):
+        if element.role is not Role.SINGLE and not way.is_closed(number):
+            return True
+        if way.can_be_last(number) and query.pick(element.var) is PickMode.LAST:
+            return True
+    return False
 
 
 def coincide(ways: Several[Way]) -> bool:
