@@ -21,6 +21,8 @@ class Point:
     keys: int = 1
     crossing: int = 0
     """Rows that the floor hands over; 0: all."""
+    repeats: int = 0
+    """0: those of the workload."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,10 @@ class Workload:
     time: str = "ts"
     type: str | None = None
     """Event queries: the columns with the time and the class of an event."""
+    batch: int = 100_000
+    """Streams: how many rows come at a time."""
+    left: int | None = None
+    """Streams: how many events must be kept once all have come; none: any."""
 
     def points(self, *, quick: bool) -> tuple[Point, ...]:
         """Sizes to run."""
@@ -110,6 +116,8 @@ def _workload(entry: dict[str, Any]) -> Workload:
         keys_are=entry.get("keys_are", "keys"),
         time=entry.get("time", "ts"),
         type=entry.get("type"),
+        batch=entry.get("batch", 100_000),
+        left=entry.get("left"),
     )
     if workload.generator not in GENERATORS or (workload.floor and workload.floor not in workload.contenders):
         raise ValueError(f"{workload.name}: unknown generator or floor")

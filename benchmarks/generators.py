@@ -13,6 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 from event_generators import busy, hot, links, logins, rare, ticks, transfers
+from stream_generators import pulses, visitors
 
 DATA = Path(__file__).resolve().parent / ".data"
 ROW_GROUP = 122_880
@@ -65,7 +66,12 @@ def equal(random: Random, rows: int, keys: int) -> pa.Table:
 
 
 GENERATORS: dict[str, Callable[[Random, int, int], pa.Table]] = {
-    function.__name__: function for function in (trades, flags, equal, busy, hot, links, logins, rare, ticks, transfers)
+    function.__name__: function
+    for function in (
+        *(trades, flags, equal),
+        *(busy, hot, links, logins, rare, ticks, transfers),
+        *(pulses, visitors),
+    )
 }
 
 

@@ -16,6 +16,8 @@ from typing import Any
 from definitions import HERE, Target, Workload, load
 
 Row = dict[str, Any]
+OTHERS = ("median_ms", "p99_ms", "time_growth", "state_growth", "peak_state_mb", "final_state_mb")
+"""Columns that only streams have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,8 @@ class Figure:
     handed: float
     """Size of the Arrow table that was handed over in MB; 0: not known."""
     floor: Figure | None
+    others: dict[str, float]
+    """Medians of what only some contenders measure, by the name of the measure."""
 
     @property
     def is_floor(self) -> bool:
@@ -63,7 +67,7 @@ class Figure:
             case "MB over floor" if self.floor is not None and not self.shares_process:
                 return self.peak - self.floor.peak
             case _:
-                return None
+                return self.others.get(name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +112,14 @@ def _figure(
     base = max(float(row.get("base_mb") or 0) for row in repeats)
     handed = max(float(row.get("handed_mb") or 0) for row in repeats)
     over_base = (peak - base) * 2**20 / 1e6 if base else 0.0
-    return Figure(workload, rows, keys, contender, median(walls), min(walls), cpu, peak, over_base, handed, floor)
+    others = {
+        name.replace("_", " "): median(float(row[name]) for row in repeats)
+        for name in OTHERS
+        if all(row.get(name) not in (None, "") for row in repeats)
+    }
+    return Figure(
+        workload, rows, keys, contender, median(walls), min(walls), cpu, peak, over_base, handed, floor, others
+    )
 
 
 def across(name: str, figures: Sequence[Figure]) -> float | None:
@@ -214,7 +225,8 @@ Python {python}, DuckDB {duckdb}, pyarrow {pyarrow}, NumPy {numpy}, Numba {numba
 Java {java}; {date}.
 
 A *floor* is what the host does without Motif: DuckDB sorting the same columns and handing them over as Arrow, or Spark
-exchanging and sorting them and handing them to a function that does nothing. Ratios are over the floor of the same
+exchanging and sorting them and handing them to a function that does nothing; of a stream, an operator with state that
+only counts, or the same query over the table. Ratios are over the floor of the same
 line, measured in turns with it. Read ratios, not seconds, and no difference below about a fifth: see
 [BIAS.md](BIAS.md) for what is unfair to whom. Targets that are missed are listed like those that are met.
 
@@ -225,6 +237,9 @@ line, measured in turns with it. Read ratios, not seconds, and no difference bel
 *growth* is the exponent fitted to CPU seconds over rows (1 is linear), *growth by window* over the events in a window;
 *peak spread* the highest peak of memory over the lowest, across all sizes; *memory ratio* the peak of memory, less what
 imports take, over the same of the floor, which only holds what DuckDB handed over; *M rows/CPU s* the rate per core.
+Of streams: *median ms* and *p99 ms* are from an event, or a file of them, being there to its matches being out; *state
+growth* and *time growth* compare the last quarter of a stream with its second one, by the median of the bytes that are
+kept and of the time of a batch; *final state mb* is what is kept once time has passed every window.
 
 ## Questions
 
@@ -260,12 +275,15 @@ def write_report() -> Path:
 
 
 def newest() -> tuple[Path, list[Row]]:
-    """The last results with all workloads in them."""
-    wanted = set(load())
+    """The last results with all workloads in them that have a size for this form."""
+    workloads = load().values()
     for path in sorted((HERE / "results").glob("*/*.csv"), reverse=True):
         with path.open(newline="", encoding="utf-8") as file:
             measurements: list[Row] = list(csv.DictReader(file))
-        if wanted <= {row["workload"] for row in measurements}:
+        quick = measurements[0]["quick"] == "1"
+        if {workload.name for workload in workloads if workload.points(quick=quick)} <= {
+            row["workload"] for row in measurements
+        }:
             return path, measurements
     raise SystemExit("no results of a complete run; run benchmarks/run.py first")
 

@@ -87,7 +87,7 @@ def run_point(workload: Workload, point: Point) -> list[Row]:
     workers: dict[str, Worker] = {}
     found: list[Row] = []
     try:
-        for repeat in range(workload.repeats + 1):
+        for repeat in range((point.repeats or workload.repeats) + 1):
             for contender in workload.contenders:
                 # "spark motif" and "spark sort" share a process, "motif" and "duckdb" do not.
                 group = contender.split()[0]
@@ -114,7 +114,8 @@ def check(workload: Workload, point: Point, measured: Row) -> None:
 def is_transport(workload: Workload, contender: str) -> bool:
     """Contenders that hand over every row."""
     known = {"duckdb", "cold duckdb", "spark sort", "spark exchange"}
-    return contender == "handed" or (contender in known and bool(workload.floor_sql))
+    is_counting = contender == "handed" or contender.startswith("spark state")
+    return is_counting or (contender in known and bool(workload.floor_sql))
 
 
 def run_small(workload: Workload, point: Point) -> None:
@@ -158,8 +159,9 @@ def store(rows: list[Row], facts: Row) -> Path:
     folder = HERE / "results" / facts["date"][:10]
     folder.mkdir(parents=True, exist_ok=True)
     path: Path = folder / f"{facts['date'][11:19].replace(':', '')}.csv"
+    measured = dict.fromkeys(name for row in rows for name in row)
     with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, [*rows[0], *facts])
+        writer = csv.DictWriter(file, [*measured, *facts])
         writer.writeheader()
         for row in rows:
             rounded = {name: round(value, 6) if isinstance(value, float) else value for name, value in row.items()}

@@ -8,14 +8,18 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from motif.engine.arrays import Array, arrow, null_flags, numpy_of, plain_type, to_lanes
+from motif.engine.arrays import Array, arrow, as_type, null_flags, numpy_of, plain_type, to_lanes
 from motif.engine.events.matches import EventMatches, Lists
 from motif.engine.events.rows import EventRows
 from motif.ir.types import Kind, Type
 from motif.plan.scalar import Lane, lane
 
+FEW = 32
+"""So many values are faster hashed one by one than looked up."""
 _NULL = np.uint64(0x9E3779B97F4A7C15)
 _STEP = np.uint64(0xD1342543DE82EF95)
+_MIXERS = ((np.uint64(30), np.uint64(0xBF58476D1CE4E5B9)), (np.uint64(27), np.uint64(0x94D049BB133111EB)))
+_LAST_SHIFT = np.uint64(31)
 
 
 def match_ids(rows: EventRows, matches: EventMatches) -> Array:
@@ -44,9 +48,9 @@ def _used(matches: EventMatches, count: int) -> Array:
 
 def _mixed(values: Array) -> Array:
     """Every bit of the result depends on every bit of the value."""
-    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    mixed: Array = values ^ (values >> np.uint64(31))
+    for shift, factor in _MIXERS:
+        values = (values ^ (values >> shift)) * factor
+    mixed: Array = values ^ (values >> _LAST_SHIFT)
     return mixed
 
 
@@ -76,10 +80,7 @@ def _value_hashes(array: pa.Array, kind: Type) -> Array:
     if pa.types.is_null(array.type):
         return np.full(len(array), _NULL)
     if lane(kind) is Lane.CODE:
-        encoded = array.cast(plain_type(array.type)).dictionary_encode()
-        digests = [_text_hash(value) for value in encoded.dictionary.to_pylist()]
-        table = np.array(digests or [0], np.uint64)
-        values = table[np.where(nulls, 0, numpy_of(encoded.indices))]
+        values = _text_hashes(array, nulls)
     elif lane(kind) is Lane.FLOAT:
         numbers = to_lanes(array, kind).values
         values = np.where(np.isnan(numbers), np.nan, numbers + 0.0).view(np.uint64)
@@ -89,6 +90,15 @@ def _value_hashes(array: pa.Array, kind: Type) -> Array:
             numbers = numbers * 10 ** (3 - kind.scale)  # nanoseconds, whatever the host counts in
         values = np.ascontiguousarray(numbers).view(np.uint64)
     return np.where(nulls, _NULL, _mixed(values + np.uint64(1)))
+
+
+def _text_hashes(array: pa.Array, nulls: Array) -> Array:
+    if len(array) <= FEW:
+        return np.array([_text_hash(value) for value in array.to_pylist()], np.uint64)
+    encoded = as_type(array, plain_type(array.type)).dictionary_encode()
+    digests = [_text_hash(value) for value in encoded.dictionary.to_pylist()]
+    table = np.array(digests or [0], np.uint64)
+    return table[np.where(nulls, 0, numpy_of(encoded.indices))]
 
 
 def _text_hash(value: Any) -> int:

@@ -85,6 +85,8 @@ class EventMeasures:
         return self.matches.items if var in self.matches.lists else self.matches.singles[var]
 
     def position(self, leaf: Value) -> Array:
+        if leaf.var in self.matches.singles and leaf.index == 0:
+            return self.matches.singles[leaf.var]
         part, items = self.entries(leaf.var), self.items(leaf.var)
         at = part.start + (leaf.index if leaf.end is End.FIRST else part.count - 1 - leaf.index)
         there = part.count > leaf.index

@@ -167,7 +167,7 @@ class EventPatterns:
         except TooSlow:
             self.compiled = True  # as it will be again in the steps to come
             matches, left = self._find(rows, step, alive, Mode(True))
-        if self.program.query.consuming:
+        if self.program.query.consuming and len(matches):
             table = with_columns(table, {CONSUMED: 1 - left.astype(np.int64)})
         if self.wants_timeouts:
             table = self._with_timeouts(table, rows, matches, left, step)
