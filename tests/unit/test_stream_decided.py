@@ -19,9 +19,7 @@ import pyarrow as pa
 import pytest
 
 import motif
-from motif.engine.events.decided import is_eager
 from motif.engine.events.measures import leaves
-from motif.engine.events.picks import choosing
 from motif.engine.events.rows import EventRows
 from motif.engine.events.run import find_matches
 from motif.engine.order import arrange, crossing, layout
@@ -34,6 +32,7 @@ from motif.ir.expr import Aggregate, At, Column
 from motif.ir.pattern import variables
 from motif.lang.snoop import parse_events
 from motif.lang.statement import parse_clause
+from motif.plan.events.decision import choosing, is_eager
 from motif.plan.events.planner import plan_events
 from motif.plan.events.program import EventProgram, Stream
 from motif.plan.events.ways import Role

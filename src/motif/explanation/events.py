@@ -17,6 +17,7 @@ from motif.ir.render_event import render_duration, render_event_expr, render_eve
 from motif.options import notes_on
 from motif.plan.conditions import HostColumns
 from motif.plan.events.conditions import Condition, EventLifter
+from motif.plan.events.decision import is_eager, waits, windows
 from motif.plan.events.functions import VECTORIZED
 from motif.plan.events.keys import is_implied
 from motif.plan.events.program import KeyPart, Stream
@@ -82,6 +83,7 @@ def _facts(sketch: Sketch) -> Iterator[tuple[str, str]]:
     if query.consuming:
         yield "consuming", f"events of {', '.join(query.consuming)} are part of one match at most"
     yield "decided", _decided(sketch)
+    yield "in a stream", _in_a_stream(sketch)
     yield "parallel", sketch.parallel
     for name in called_functions(sketch):
         yield f"{name}( )", _function(sketch, name)
@@ -179,6 +181,28 @@ def _deadline(query: EventQuery) -> str:
             return f"the {count:,}th event counted from its first"
         case None:
             return "the end of the input"
+
+
+def _in_a_stream(sketch: Sketch) -> str:
+    """When a match comes out there, and for how long events are kept."""
+    if is_eager(sketch):
+        out = "a match comes out when its last event arrives, in whatever order events come"
+    elif any(waits(sketch, way) for way in sketch.ways):
+        out = "a match comes out when the watermark reaches its deadline"
+    else:
+        out = "a match comes out when the watermark reaches its last event"
+    return f"{out}; {_retention(sketch)}"
+
+
+def _retention(sketch: Sketch) -> str:
+    count, within = windows(sketch), sketch.query.within
+    if within is None:
+        return "every event that may begin or continue a match is kept for ever: give a WITHIN"
+    if count is None:
+        return "every event is kept for ever, since PICK chooses among all matches: let it choose a part of a match"
+    if isinstance(within, EventCount):
+        return f"the last {count * within.count:,} events of each partition are kept"
+    return f"events are kept for {render_duration(count * within.microseconds)}"
 
 
 def _reasons(query: EventQuery, way: Way) -> Iterator[str]:

@@ -136,7 +136,16 @@ def _query_facts(query: RowQuery, dialect: Dialect) -> list[tuple[str, str]]:
     ]
     if query.within is not None:
         facts.append(("within", _within(query.within.bound)))
+    facts.append(("in a stream", _in_a_stream(query)))
     return facts
+
+
+def _in_a_stream(query: RowQuery) -> str:
+    """When a match comes out there, and for how long rows are kept."""
+    out = "a match comes out when rows that may come cannot change it"
+    if query.within is None:
+        return f"{out}; without WITHIN a search that waits for a row keeps its rows until that comes"
+    return f"{out}, at the latest when the watermark passes WITHIN; rows are kept until then"
 
 
 def _skip(query: RowQuery) -> str:

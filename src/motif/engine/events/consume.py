@@ -11,12 +11,12 @@ import numpy as np
 from motif.engine.arrays import Array
 from motif.engine.events.joins import Mode, WayJoin
 from motif.engine.events.matches import EventMatches, joined
-from motif.engine.events.picks import choosing
 from motif.engine.events.rows import EventRows, no_matches
 from motif.engine.events.step import Step
 from motif.ir.event import PickMode
 from motif.kernels import consume, join
 from motif.kernels.build import consume_loop, reach_loop
+from motif.plan.events.decision import choosing
 from motif.plan.events.ways import Role, coincide
 
 PAUSE_POINTS, PAUSE_POINTS_PLAIN = 100_000, 200

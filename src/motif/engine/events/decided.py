@@ -19,46 +19,16 @@ from motif.engine.arrays import Array
 from motif.engine.events.functions import Functions
 from motif.engine.events.joins import Mode, WayJoin
 from motif.engine.events.matches import EventMatches, joined
-from motif.engine.events.picks import apply_picks, choosing
+from motif.engine.events.picks import apply_picks
 from motif.engine.events.rows import EventRows, no_matches
 from motif.engine.events.step import Step
 from motif.errors import LimitExceeded
-from motif.ir.event import EventCount, PickMode
 from motif.kernels.join import FAR
-from motif.plan.events.program import EventProgram
-from motif.plan.events.ways import Element, Role, Way, coincide
+from motif.plan.events.decision import choosing, floating, is_eager, rivalry, waits
+from motif.plan.events.ways import Role, Way, coincide
 
 NEVER = 2 * FAR
 """A deadline that only the end of the stream brings."""
-
-
-def is_eager(program: EventProgram) -> bool:
-    """Whether a match is decided as soon as its events are there, in whatever order they come.
-
-    So it is where no event can undo or replace a match: no NOT, no lists, no choice, nothing consumed or counted.
-    """
-    query = program.query
-    if query.consuming or choosing(query.picks) or isinstance(query.within, EventCount):
-        return False
-    return all(element.role is Role.SINGLE for way in program.ways for element in way.elements)
-
-
-def waits(program: EventProgram, way: Way) -> bool:
-    """Whether matches of a way are decided at a deadline; rivals may come by another way."""
-    query = program.query
-    rivals = bool(choosing(query.picks)) and not query.consuming
-    return any(each.waits for each in program.ways) if rivals else way.waits
-
-
-def floating(program: EventProgram) -> frozenset[str]:
-    """Variables that rivals of a match may bind otherwise, so that its deadline cannot count from them.
-
-    Of a single FIRST, all rivals that are preferred have an earlier deadline.
-    """
-    picks = choosing(program.query.picks)
-    if len(picks) == 1 and picks[0].mode is PickMode.FIRST:
-        return frozenset()
-    return frozenset(pick.var for pick in picks)
 
 
 def newly_decided(rows: EventRows, functions: Functions, step: Step, mode: Mode) -> EventMatches:
@@ -228,43 +198,6 @@ def _bound(found: EventMatches) -> Array:
     columns += [part.count > 0 for part in found.lists.values()]
     bound: Array = np.sum(columns, axis=0)
     return bound
-
-
-def _is_certain(element: Element) -> bool:
-    """Whether every match of a way binds an event to it."""
-    if element.role is Role.LIST:
-        return element.repeat is not None and element.repeat.low > 0
-    return element.role is Role.SINGLE
-
-
-def windows(program: EventProgram) -> int | None:
-    """For how many windows an event may matter after it came; None: for ever.
-
-    A match is within one window of each of its events, and each PICK looks at rivals one window further. If PICK
-    chooses the only event of a match, all matches are rivals. A list at the beginning must be whole as long as the
-    match is not decided.
-    """
-    picks = choosing(program.query.picks)
-    further = 0
-    for way in program.ways:
-        leads = any(e.role is Role.LIST and way.can_be_first(number) for number, e in enumerate(way.elements))
-        if leads and waits(program, way):
-            further = max(further, 1)
-        if _is_all_picked(way, program):
-            if sum(map(_is_certain, way.elements)) < 2:
-                return None
-            further = len(picks) + 1
-    return 1 + len(picks) + further
-
-
-def rivalry(program: EventProgram) -> int:
-    """Windows by which a decision is put off because rivals of rivals share no variable with a match."""
-    return len(choosing(program.query.picks)) if any(_is_all_picked(way, program) for way in program.ways) else 0
-
-
-def _is_all_picked(way: Way, program: EventProgram) -> bool:
-    picked = {pick.var for pick in choosing(program.query.picks)}
-    return picked.issuperset(element.var for element in way.elements if _is_certain(element))
 
 
 @contextmanager

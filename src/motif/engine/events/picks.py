@@ -7,11 +7,7 @@ import numpy as np
 from motif.engine.arrays import Array
 from motif.engine.events.matches import NEVER, EventMatches
 from motif.ir.event import Pick, PickMode
-
-
-def choosing(picks: tuple[Pick, ...]) -> tuple[Pick, ...]:
-    """Those that leave something out."""
-    return tuple(pick for pick in picks if pick.mode in (PickMode.FIRST, PickMode.LAST))
+from motif.plan.events.decision import choosing
 
 
 def apply_picks(matches: EventMatches, picks: tuple[Pick, ...], segment: Array) -> EventMatches:

@@ -12,10 +12,10 @@ import numpy as np
 
 from motif.engine.arrays import Array
 from motif.engine.events.matches import EventMatches
-from motif.engine.events.picks import choosing
 from motif.engine.events.rows import EventRows
 from motif.engine.events.step import Step
 from motif.ir.event import PickMode
+from motif.plan.events.decision import choosing
 
 
 class Simulation:

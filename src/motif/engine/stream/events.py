@@ -13,13 +13,12 @@ import pyarrow as pa
 
 from motif.engine.arrays import Array, arrow, flat, numpy_of
 from motif.engine.events.consume import Consumer
-from motif.engine.events.decided import decided_in, is_eager, newly_decided, rivalry, waits, windows
+from motif.engine.events.decided import decided_in, newly_decided
 from motif.engine.events.functions import Functions
 from motif.engine.events.joins import Mode, TooSlow, WayJoin
 from motif.engine.events.matches import EventMatches, joined
 from motif.engine.events.measures import leaves
 from motif.engine.events.partial import timed_out
-from motif.engine.events.picks import choosing
 from motif.engine.events.rows import EventRows, Plan, PlanKey, no_matches, ticks_of
 from motif.engine.events.simulate import Simulation
 from motif.engine.events.step import Step
@@ -28,6 +27,7 @@ from motif.engine.stream.kept import Kept, Touched, too_old, with_columns
 from motif.engine.watermark import BEGINNING, FOREVER, is_past
 from motif.errors import LimitExceeded
 from motif.ir.event import Duration, EventCount
+from motif.plan.events.decision import choosing, is_eager, rivalry, waits, windows
 from motif.plan.events.program import EventProgram
 from motif.plan.events.ways import Role, coincide
 

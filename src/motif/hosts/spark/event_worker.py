@@ -16,11 +16,11 @@ from motif.engine.arrays import Array
 from motif.engine.events.functions import Functions
 from motif.engine.events.matches import NEVER, EventMatches
 from motif.engine.events.measures import leaves
-from motif.engine.events.picks import choosing
 from motif.engine.events.rows import EventRows
 from motif.engine.events.run import find_matches, is_large, match_sorted
 from motif.engine.order import Layout, arrange
 from motif.hosts.spark.worker import OUTPUT_ROWS, Batches
+from motif.plan.events.decision import choosing
 from motif.plan.events.program import EventProgram, Slice
 
 

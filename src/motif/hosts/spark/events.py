@@ -20,7 +20,6 @@ from pyspark.sql import types as t
 
 from motif.engine.events.functions import Functions
 from motif.engine.events.parallel import why_in_sequence
-from motif.engine.events.picks import choosing
 from motif.engine.order import crossing, layout
 from motif.errors import MotifError, QueryBindError, did_you_mean
 from motif.hosts.spark.batch import SparkSource, blamed, final_columns, quiet, quoted, row_sql, use_unbounded_batches
@@ -29,6 +28,7 @@ from motif.hosts.spark.types import event_schema, type_of
 from motif.ir.event import Duration, EventQuery
 from motif.ir.expr import Column, Literal
 from motif.ir.types import Kind, Type
+from motif.plan.events.decision import choosing
 from motif.plan.events.planner import bind_event_errors, plan_events
 from motif.plan.events.program import EventProgram, Slice, Stream
 from motif.plan.events.ways import Role, Way
