@@ -1,0 +1,7 @@
+MATCH_RECOGNIZE (
+  PARTITION BY device
+  ORDER BY ts
+  MEASURES FIRST(A.value) AS low, LAST(B.value) AS high, COUNT(*) AS many
+  PATTERN (A B{2,}) WITHIN INTERVAL '30' SECOND
+  DEFINE B AS value > PREV(value)
+)
