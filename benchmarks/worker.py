@@ -149,16 +149,17 @@ class Bench:
 
     def _loop(self, name: str, *, compiled: bool) -> list[Measurement]:
         """Masks and other arguments first, then the loop with them; two measurements."""
-        from motif.engine.matcher import Resume, Rows, Run
+        from motif.engine.matcher import Rows, Run, Standing
 
         program, table = self._sorted_rows()
         rows = Rows(program, table)
         bounds = rows.bounds
-        run = Run(rows, Resume(), is_open=False, compiled=compiled)
+        standing = Standing.of(bounds, more=False)
+        run = Run(rows, standing, compiled=compiled)
         cpu, begin = time.process_time(), time.perf_counter()
-        arguments = run._fixed_arguments()
+        arguments = run._fixed_arguments(run._ints(standing.start), run._ints(standing.number))
         between_cpu, between = time.process_time(), time.perf_counter()
-        run._fixed_arguments = lambda: arguments  # type: ignore[method-assign]
+        run._fixed_arguments = lambda _start, _number: arguments  # type: ignore[method-assign]
         found = sum(len(matches) for matches in run.matches())
         end_cpu, end = time.process_time(), time.perf_counter()
         return [

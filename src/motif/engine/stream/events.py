@@ -24,6 +24,7 @@ from motif.engine.events.simulate import Simulation
 from motif.engine.events.step import Step
 from motif.engine.order import Arrangement, Layout
 from motif.engine.stream.kept import Kept, Touched, too_old, with_columns
+from motif.engine.stream.pace import Pace
 from motif.engine.watermark import BEGINNING, FOREVER, is_past
 from motif.errors import LimitExceeded
 from motif.ir.event import Duration, EventCount
@@ -58,7 +59,7 @@ class EventPatterns:
         """Events let go because of a limit, since that was last asked."""
         self.layout = layout
         self.functions = functions
-        self.compiled = compiled
+        self.pace = Pace(program.fingerprint, compiled)
         self.is_eager = is_eager(program)
         self.waits = any(waits(program, way) for way in program.ways)
         self.is_timed = timeouts or self.waits
@@ -161,22 +162,23 @@ class EventPatterns:
             if name.startswith(MASK):
                 rows.masks[name.removeprefix(MASK)] = numpy_of(flat(table.column(name))).astype(np.uint8)
         alive = 1 - numpy_of(flat(table.column(CONSUMED)))
-        mode = Mode(bool(self.compiled), hurried=self.compiled is None)
+        mode = self.pace.mode(rows.count)
         try:
-            matches, left = self._find(rows, step, alive, mode)
+            with self.pace.measured(mode, rows.count):
+                matches, left = self._find(rows, step, alive, mode)
         except TooSlow:
-            self.compiled = True  # as it will be again in the steps to come
-            matches, left = self._find(rows, step, alive, Mode(True))
+            mode = Mode(True)
+            matches, left = self._find(rows, step, alive, mode)
         if self.program.query.consuming and len(matches):
             table = with_columns(table, {CONSUMED: 1 - left.astype(np.int64)})
         if self.wants_timeouts:
-            table = self._with_timeouts(table, rows, matches, left, step)
+            table = self._with_timeouts(table, rows, matches, left, step, compiled=mode.compiled)
         if not step.is_last:
             self._put(table, rows.bounds, step.now)
-        return leaves(rows, matches, compiled=bool(self.compiled)) if len(matches) else None
+        return leaves(rows, matches, compiled=mode.compiled) if len(matches) else None
 
     def _with_timeouts(
-        self, table: pa.Table, rows: EventRows, matches: EventMatches, alive: Array, step: Step
+        self, table: pa.Table, rows: EventRows, matches: EventMatches, alive: Array, step: Step, *, compiled: bool
     ) -> pa.Table:
         """Find partial matches whose time is over; notes which events began a match."""
         began = numpy_of(flat(table.column(BEGAN))) == 1
@@ -186,9 +188,9 @@ class EventPatterns:
             if self.program.query.consuming:
                 for var, _ in self.program.masks:
                     rows.masks[var] = rows.masks.get(var, np.ones(rows.count, np.uint8)) & alive.astype(np.uint8)
-            partial = timed_out(rows, self.functions, over, Mode(bool(self.compiled)))
+            partial = timed_out(rows, self.functions, over, Mode(compiled))
             if len(partial):
-                self.timeouts += (leaves(rows, partial, compiled=bool(self.compiled)),)
+                self.timeouts += (leaves(rows, partial, compiled=compiled),)
         return with_columns(table, {BEGAN: began.astype(np.int64)})
 
     def _plans(self) -> dict[PlanKey, Plan]:
