@@ -16,13 +16,15 @@ from motif.engine.vector import Vectors
 from motif.errors import LimitExceeded, MotifError, QueryDataError
 from motif.ir.query import MatchMode, SkipTo
 from motif.kernels import search
-from motif.kernels.build import reach_loop, search_loop
+from motif.kernels.build import is_search_compiled, reach_loop, search_loop
 from motif.plan import automaton as a
 from motif.plan.program import Program
 from motif.plan.scalar import Const, Fold, LabelAt, Lane, Read, as_int, lane, scalars
 
 COMPILE_FROM_ROWS = 200_000
 """Below this the loop runs as plain Python: compiling takes longer than it saves."""
+READY_FROM_ROWS = 1_000
+"""A loop that is compiled already is used from here on."""
 MOST_LABELS = 4_000_000
 STACK = 1_024
 """Entries for which the stacks of the search have room at first."""
@@ -123,6 +125,11 @@ class Rows:
             )
             for kind in (pa.large_string(), *(plain_type(array.type) for array in coded))
         }
+
+
+def is_worth_compiling(program: Program, rows: int) -> bool:
+    """Whether the loop over so many rows is to be a compiled one."""
+    return rows >= COMPILE_FROM_ROWS or (rows >= READY_FROM_ROWS and is_search_compiled(program.markers))
 
 
 class Run:

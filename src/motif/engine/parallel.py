@@ -11,8 +11,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pyarrow as pa
 
-from motif.engine.matcher import COMPILE_FROM_ROWS
+from motif.engine.matcher import is_worth_compiling
 from motif.engine.order import Arrangement, Layout
+from motif.engine.pace import is_slow, timed
 from motif.engine.session import RUN_ROWS, Session
 from motif.plan.program import Program
 
@@ -29,18 +30,19 @@ def cores() -> int:
 
 def match_rows(program: Program, rows: pa.Table, plan: Layout, *, compiled: bool | None) -> list[pa.Table]:
     """Leaves of all matches in rows that are in no order."""
-    if compiled is None:
-        compiled = rows.num_rows >= COMPILE_FROM_ROWS
+    query, count = program.fingerprint, rows.num_rows
+    is_compiled = is_slow(query, count) or is_worth_compiling(program, count) if compiled is None else compiled
     arrangement = Arrangement(rows, plan)
     shards = min(cores() * SHARDS_PER_CORE, max(rows.num_rows // SHARD_ROWS, 1)) if plan.keys else 1
 
     def work(number: int) -> list[pa.Table]:
-        return list(_matches(Session(program, compiled=compiled), arrangement.shard(number, shards)))
+        return list(_matches(Session(program, compiled=is_compiled), arrangement.shard(number, shards)))
 
-    if shards == 1:
-        return work(0)
-    with ThreadPoolExecutor(min(cores(), shards), thread_name_prefix="motif-match") as pool:
-        return [leaves for part in pool.map(work, range(shards)) for leaves in part]
+    with timed(query, count, compiled=is_compiled):
+        if shards == 1:
+            return work(0)
+        with ThreadPoolExecutor(min(cores(), shards), thread_name_prefix="motif-match") as pool:
+            return [leaves for part in pool.map(work, range(shards)) for leaves in part]
 
 
 def _matches(session: Session, rows: pa.Table) -> Iterator[pa.Table]:

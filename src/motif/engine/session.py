@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from motif.engine.arrays import Array
-from motif.engine.matcher import COMPILE_FROM_ROWS, Matches, Rows, Run, Standing
+from motif.engine.matcher import Matches, Rows, Run, Standing, is_worth_compiling
 from motif.engine.output import furthest, leaves, no_matches, put_out
 from motif.ir import query as q
 from motif.plan.program import Program
@@ -58,7 +58,7 @@ class Session:
         if not self.waiting:
             return
         table = self.waiting[0] if len(self.waiting) == 1 else pa.concat_tables(self.waiting)
-        compiled = self.fed >= COMPILE_FROM_ROWS if self.compiled is None else self.compiled
+        compiled = is_worth_compiling(self.program, self.fed) if self.compiled is None else self.compiled
         rows = Rows(self.program, table)
         standing = self._standing(rows, is_open=is_open)
         writer = _Writer(rows, self.start, self.covered, compiled=compiled)

@@ -115,7 +115,8 @@ def duckdb_facts(queries: Sequence[EventQuery], data: Any, options: EventOptions
 
 
 def _compiled() -> str:
-    return f"compiled from {COMPILE_FROM_ROWS:,} events on (Numba); below that, plain Python unless it takes long"
+    when = f"compiled from {COMPILE_FROM_ROWS:,} events on (Numba)"
+    return f"{when}; below that, plain Python unless it takes long, or was compiled before"
 
 
 def _counted(program: EventProgram, source: Any) -> tuple[Estimates, str]:

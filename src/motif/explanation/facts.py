@@ -224,5 +224,7 @@ def _memory(program: Program) -> list[tuple[str, str]]:
         where = f"{splits} split{'' if splits == 1 else 's'}"
         memory += f"; dead ends are remembered at {where} (up to memo_bytes={program.limits.memo_bytes:,})"
     facts.append(("memory", memory))
-    facts.append(("compiled", f"from {COMPILE_FROM_ROWS:,} rows on (Numba); below that, plain Python"))
+    facts.append(
+        ("compiled", f"from {COMPILE_FROM_ROWS:,} rows on (Numba); below that, plain Python unless it was before")
+    )
     return facts

@@ -26,6 +26,8 @@ Markers = tuple[tuple[str, str], ...]
 """Statements for the markers of `search`, by marker; empty for row-only patterns."""
 
 _LOADING = threading.Lock()
+_COMPILED: set[tuple[object, ...]] = set()
+"""Loops that this process has compiled or loaded already: using them costs nothing more."""
 _HELPERS = (arith.add, arith.sub, arith.mul, arith.rem, arith.frem, arith.below, arith.alike)
 _LIST_HELPERS = (
     lists.known,
@@ -52,6 +54,18 @@ def join_loop(markers: Markers, *, compiled: bool) -> Loop:
 def consume_loop(joins: tuple[Markers, ...], calls: Markers, *, compiled: bool) -> Loop:
     """The loop for CONSUMING over joins with these tests; `calls` are its calls of join_0, join_1, ..."""
     return _compiled_consume(joins, calls) if compiled else _plain_consume(joins, calls)
+
+
+def is_search_compiled(markers: Markers) -> bool:
+    """Whether `search_loop` has this one already."""
+    return (search.search, markers) in _COMPILED
+
+
+def are_joins_compiled(joins: tuple[Markers, ...], *, consuming: bool) -> bool:
+    """Whether `consume_loop`, or `join_loop` for each of them, has these already."""
+    if consuming:
+        return (consume.consume, *joins) in _COMPILED
+    return all((join.join, markers) in _COMPILED for markers in joins)
 
 
 def columns_loop(markers: Markers) -> Loop:
@@ -84,6 +98,7 @@ def _plain(loop: Loop, markers: Markers) -> Loop:
 def _compiled(loop: Loop, markers: Markers) -> Loop:
     source = _with_helpers("@kernel\n" + _filled(loop, markers))
     result: Loop = getattr(_load(source), loop.__name__)
+    _COMPILED.add((loop, markers))
     return result
 
 
@@ -114,6 +129,7 @@ def _compiled_consume(joins: tuple[Markers, ...], calls: Markers) -> Loop:
     bodies.append(_filled(consume.run_join, calls))
     source = "\n".join((*("@inner\n" + body for body in bodies), _decorated(consume.consume)))
     result: Loop = _load(_with_helpers(source)).consume
+    _COMPILED.add((consume.consume, *joins))
     return result
 
 

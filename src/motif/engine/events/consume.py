@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +18,7 @@ from motif.ir.event import PickMode
 from motif.kernels import consume, join
 from motif.kernels.build import consume_loop, reach_loop
 from motif.plan.events.decision import choosing
-from motif.plan.events.ways import Role, coincide
+from motif.plan.events.ways import Role, Way, coincide
 
 PAUSE_POINTS, PAUSE_POINTS_PLAIN = 100_000, 200
 """After so many decision points the loop comes back, so that Ctrl-C is heard."""
@@ -49,7 +50,7 @@ class Consumer:
         self.mode = mode
         self.compiled = mode.compiled
         ways = rows.program.ways
-        numbered = [(number, driver) for number in range(len(ways)) for driver in self._drivers(number)]
+        numbered = drivers_of(rows)
         self.ways = [ways[number] for number, _ in numbered]
         self.drivers = [driver for _, driver in numbered]
         self.trials = self._trials()
@@ -60,16 +61,6 @@ class Consumer:
         ]
         flags = np.ones(rows.count, np.uint8) if alive is None else alive.astype(np.uint8)
         self.alive: Any = flags if self.compiled else bytearray(flags.tobytes())
-
-    def _drivers(self, number: int) -> list[int | None]:
-        """Elements that can be the event at which a match is decided; None: it cannot be said."""
-        way = self.rows.program.ways[number]
-        if not way.waits:
-            return [e for e in way.singles() if way.can_be_last(e)]
-        leading = any(e.role is Role.LIST and way.can_be_first(n) for n, e in enumerate(way.elements))
-        if leading or self.rows.intervals:
-            return [None]
-        return [e for e in way.singles() if way.can_be_first(e)]
 
     def left(self) -> Array:
         """1 for the events that are not consumed; to be asked after `fired`."""
@@ -265,6 +256,20 @@ class Consumer:
         for pick in choosing(self.query.picks):
             late[place[pick.var]] = int(pick.mode is PickMode.LAST)
         return late
+
+
+def drivers_of(rows: EventRows) -> list[tuple[int, int | None]]:
+    """Ways, and their elements that can be the event at which a match is decided; None: it cannot be said."""
+    return [(number, driver) for number, way in enumerate(rows.program.ways) for driver in _drivers(rows, way)]
+
+
+def _drivers(rows: EventRows, way: Way) -> Sequence[int | None]:
+    if not way.waits:
+        return [e for e in way.singles() if way.can_be_last(e)]
+    leading = any(e.role is Role.LIST and way.can_be_first(n) for n, e in enumerate(way.elements))
+    if leading or rows.intervals:
+        return [None]
+    return [e for e in way.singles() if way.can_be_first(e)]
 
 
 def _level_at(one: WayJoin, place: dict[str, int], width: int) -> list[int]:

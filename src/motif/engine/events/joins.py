@@ -11,15 +11,15 @@ from typing import Any
 import numpy as np
 
 from motif.engine.arrays import Array
+from motif.engine.events.join_plan import planned
 from motif.engine.events.matches import EventMatches, joined
 from motif.engine.events.rows import EventRows, Groups, Plan
 from motif.engine.events.zones import NOTHING, ZoneMap, zone_map
 from motif.errors import LimitExceeded, QueryDataError
 from motif.kernels import join
 from motif.kernels.build import join_loop
-from motif.plan.events.codegen import ZONE_NAMES, JoinCode, generate_tests
-from motif.plan.events.steps import Steps, choose_steps
-from motif.plan.events.ways import Element, Role, Way
+from motif.plan.events.codegen import ZONE_NAMES
+from motif.plan.events.ways import Role, Way
 from motif.plan.scalar import Lane, as_int, lane
 
 PAUSE_STEPS = 50_000_000
@@ -58,31 +58,18 @@ class WayJoin:
         self.rows = rows
         self.number = number
         self.mode = mode
-        self.compiled = compiled = mode.compiled
+        self.compiled = mode.compiled
         self.way: Way = rows.program.ways[number]
-        place, self.width = rows.result_columns
-        key = (number, driver, choose, compiled)
-        if key not in rows.plans:
-            rows.plans[key] = self._planned(driver, place, choose=choose)
-        plan = rows.plans[key]
+        self.width = rows.result_columns[1]
+        plan = planned(rows, number, driver, choose=choose)
         self.steps, code = plan.steps, plan.code
         self.markers = code.markers
-        self.loop = join_loop(code.markers, compiled=compiled)
         self.depth = len(self.steps.elements)
         self.elements = [self.way.elements[e] for e in self.steps.elements]
         lookups = zip(self.elements, self.steps.lookups, strict=True)
         self.groups = [rows.groups(element.var, lookup) for element, lookup in lookups]
         self.environment = self._environment(code.environment)
         self.fixed_part = self._arguments(plan)
-
-    def _planned(self, driver: int | None, place: dict[str, int], *, choose: bool) -> Plan:
-        """The order of steps, and the tests at each."""
-        rows, program = self.rows, self.rows.program
-        steps = choose_steps(program.query, self.way, program.conditions, rows.estimates, driver)
-        if not choose:
-            steps = Steps(steps.way, steps.elements, steps.lookups, steps.zones)
-        code = generate_tests(program.query, steps, program.conditions, rows.ticks, intervals=rows.intervals)
-        return Plan(steps, code, self._static(steps, code, place))
 
     # -- results
 
@@ -115,8 +102,9 @@ class WayJoin:
     def _call(self, settings: Any, state: Any, out: Any, items: Any) -> int:
         static, times, work = self.fixed_part
         fixed, alive = self._ints([-1] * self.depth), self._bytes(np.ones(1, np.uint8))
+        loop = join_loop(self.markers, compiled=self.compiled)
         try:
-            result: int = self.loop(settings, *static, *times, fixed, alive, *work, state, out, items, self.environment)
+            result: int = loop(settings, *static, *times, fixed, alive, *work, state, out, items, self.environment)
         except OverflowError:
             raise QueryDataError(
                 "integer overflow in a condition across events",
@@ -195,33 +183,9 @@ class WayJoin:
 
     def _arguments(self, plan: Plan) -> tuple[list[Any], list[Any], list[Any]]:
         rows = self.rows
-        static = [*plan.static, *self._flat(self.groups)]
+        static = [*map(self._ints, plan.static), *self._flat(self.groups)]
         times = [self._column(part) for part in (rows.bounds, rows.time, rows.begin, rows.clock, rows.opening)]
         return static, times, self._work(self.groups)
-
-    def _static(self, steps: Steps, code: JoinCode, place: dict[str, int]) -> list[Any]:
-        """From `kind` to `distinct`."""
-        depth = len(steps.elements)
-        elements = [self.way.elements[number] for number in steps.elements]
-        sources = [-1 if lookup is None else steps.level(lookup.element) for lookup in steps.lookups]
-        gap_low, gap_high = [-2 * join.FAR] * (depth * depth), [2 * join.FAR] * (depth * depth)
-        for level, other, low, high in code.gaps:
-            at = level * depth + other
-            gap_low[at], gap_high[at] = max(gap_low[at], low), min(gap_high[at], high)
-        order = self._order(steps)
-        parts = [
-            self._kinds(steps),
-            order,
-            gap_low,
-            gap_high,
-            sources,
-            [0 if e.repeat is None else e.repeat.low for e in elements],
-            [join.FAR if e.repeat is None or e.repeat.high is None else e.repeat.high for e in elements],
-            [-1 if e.role is Role.ABSENT else place[e.var] for e in elements],
-            [-1 if level == steps.chosen and steps.late_first else 1 for level in range(depth)],
-            self._distinct(elements, order),
-        ]
-        return [self._ints(part) for part in parts]
 
     def _flat(self, groups: list[Groups]) -> list[Any]:
         """Offsets of each level's part, and the parts one after the other."""
@@ -238,43 +202,6 @@ class WayJoin:
         per_level = [self._zeros(self.depth) for _ in range(4)]
         each = any(element.each for element in self.elements)
         return [*per_level, self._ints(item_at), self._zeros(total), self._zeros(total if each else 1)]
-
-    def _kinds(self, steps: Steps) -> list[int]:
-        kinds = []
-        for number in steps.elements:
-            element = self.way.elements[number]
-            match element.role:
-                case Role.SINGLE:
-                    kinds.append(join.SINGLE)
-                case Role.ABSENT:
-                    kinds.append(join.ABSENT)
-                case Role.LIST if element.each:
-                    kinds.append(join.EACH)
-                case Role.LIST:
-                    kinds.append(join.PREFIX if self.way.is_split(number) else join.WHOLE)
-        return kinds
-
-    def _order(self, steps: Steps) -> list[int]:
-        before, elements = self.way.before, steps.elements
-        return [
-            -1 if other in before[own] else 1 if own in before[other] else 0 for own in elements for other in elements
-        ]
-
-    def _distinct(self, elements: list[Element], order: list[int]) -> list[int]:
-        """1 where an element of an earlier level may want the same event; 2 if only those of single events matter."""
-        variables = self.rows.program.variables
-        flags = []
-        for level, element in enumerate(elements):
-            rivals = [
-                other
-                for other in range(level)
-                if order[level * len(elements) + other] == 0 and elements[other].role is not Role.ABSENT
-            ]
-            if element.role is Role.ABSENT:
-                flags.append(2 if element.var in variables else 0)
-            else:
-                flags.append(int(bool(rivals)))
-        return flags
 
     def _environment(self, environment: Any) -> tuple[Any, ...]:
         rows = self.rows.rows

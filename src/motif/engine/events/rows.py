@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -40,12 +39,12 @@ class Plan:
 
     steps: Steps
     code: JoinCode
-    static: list[Any]
+    static: list[list[int]]
     """The first arguments of the loop."""
 
 
-PlanKey = tuple[int, int | None, bool, bool]
-"""The way, the element bound first, whether the join makes the first pick, whether it is compiled."""
+PlanKey = tuple[int, int | None, bool]
+"""The way, the element bound first, and whether the join makes the first pick."""
 
 
 def ticks_of(program: EventProgram) -> int:

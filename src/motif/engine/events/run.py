@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from motif.engine.events.consume import Consumer
+from motif.engine.events.consume import Consumer, drivers_of
 from motif.engine.events.functions import Functions
+from motif.engine.events.join_plan import planned
 from motif.engine.events.joins import Mode, TooSlow, WayJoin
 from motif.engine.events.matches import EventMatches, joined
 from motif.engine.events.measures import leaves
 from motif.engine.events.picks import apply_picks
 from motif.engine.events.rows import EventRows, no_matches
 from motif.engine.events.simulate import Simulation
-from motif.engine.matcher import COMPILE_FROM_ROWS
+from motif.engine.matcher import COMPILE_FROM_ROWS, READY_FROM_ROWS
+from motif.engine.pace import is_slow, timed
+from motif.kernels.build import are_joins_compiled
 from motif.plan.events.program import EventProgram
 from motif.plan.events.steps import Estimates
 from motif.plan.events.ways import coincide
@@ -45,17 +48,34 @@ def find_matches(
 ) -> EventMatches:
     """All matches: partition after partition, each in canonical order (with CONSUMING, the order of firing).
 
-    Where it is left open, a few events are joined as plain Python, unless that takes long.
+    Where it is left open, a few events are joined as plain Python, unless that takes long or the loop is compiled.
     """
     if not rows.count or not rows.program.ways:
         return no_matches(rows)
     rows.masks.update(functions.masks(rows))
-    if compiled is not None or is_large(rows):
-        return _find(rows, functions, Mode(True if compiled is None else compiled), in_order)
+    query = rows.program.fingerprint
+    if compiled is None and (is_large(rows) or is_slow(query, rows.count) or _is_ready(rows, functions)):
+        compiled = True
+    if compiled is not None:
+        return _find(rows, functions, Mode(compiled), in_order)
     try:
-        return _find(rows, functions, Mode(False, hurried=True), in_order)
+        with timed(query, rows.count, compiled=False):
+            return _find(rows, functions, Mode(False, hurried=True), in_order)
     except TooSlow:
         return _find(rows, functions, Mode(True), in_order)
+
+
+def _is_ready(rows: EventRows, functions: Functions) -> bool:
+    """Whether the loops that this takes are compiled already, and there is something to gain."""
+    if rows.count < READY_FROM_ROWS:
+        return False
+    tested_later = functions.on_several(rows.program)
+    consuming = bool(rows.program.query.consuming) and not tested_later
+    if consuming:
+        plans = [planned(rows, number, driver, choose=False) for number, driver in drivers_of(rows)]
+    else:
+        plans = [planned(rows, number, choose=not tested_later) for number in range(len(rows.program.ways))]
+    return are_joins_compiled(tuple(plan.code.markers for plan in plans), consuming=consuming)
 
 
 def _find(rows: EventRows, functions: Functions, mode: Mode, in_order: bool) -> EventMatches:

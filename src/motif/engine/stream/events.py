@@ -23,8 +23,8 @@ from motif.engine.events.rows import EventRows, Plan, PlanKey, no_matches, ticks
 from motif.engine.events.simulate import Simulation
 from motif.engine.events.step import Step
 from motif.engine.order import Arrangement, Layout
+from motif.engine.pace import is_slow, timed
 from motif.engine.stream.kept import Kept, Touched, too_old, with_columns
-from motif.engine.stream.pace import Pace
 from motif.engine.watermark import BEGINNING, FOREVER, is_past
 from motif.errors import LimitExceeded
 from motif.ir.event import Duration, EventCount
@@ -59,7 +59,7 @@ class EventPatterns:
         """Events let go because of a limit, since that was last asked."""
         self.layout = layout
         self.functions = functions
-        self.pace = Pace(program.fingerprint, compiled)
+        self.compiled = compiled
         self.is_eager = is_eager(program)
         self.waits = any(waits(program, way) for way in program.ways)
         self.is_timed = timeouts or self.waits
@@ -162,9 +162,9 @@ class EventPatterns:
             if name.startswith(MASK):
                 rows.masks[name.removeprefix(MASK)] = numpy_of(flat(table.column(name))).astype(np.uint8)
         alive = 1 - numpy_of(flat(table.column(CONSUMED)))
-        mode = self.pace.mode(rows.count)
+        mode = self._mode(rows.count)
         try:
-            with self.pace.measured(mode, rows.count):
+            with timed(self.program.fingerprint, rows.count, compiled=mode.compiled):
                 matches, left = self._find(rows, step, alive, mode)
         except TooSlow:
             mode = Mode(True)
@@ -176,6 +176,12 @@ class EventPatterns:
         if not step.is_last:
             self._put(table, rows.bounds, step.now)
         return leaves(rows, matches, compiled=mode.compiled) if len(matches) else None
+
+    def _mode(self, events: int) -> Mode:
+        if self.compiled is not None:
+            return Mode(self.compiled)
+        compiled = is_slow(self.program.fingerprint, events)
+        return Mode(compiled, hurried=not compiled)
 
     def _with_timeouts(
         self, table: pa.Table, rows: EventRows, matches: EventMatches, alive: Array, step: Step, *, compiled: bool

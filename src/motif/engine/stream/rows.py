@@ -12,8 +12,9 @@ import numpy as np
 import pyarrow as pa
 
 from motif.engine.arrays import Array, arrow, flat, numpy_of
-from motif.engine.matcher import COMPILE_FROM_ROWS, Matches, Rows, Run, Standing
+from motif.engine.matcher import Matches, Rows, Run, Standing, is_worth_compiling
 from motif.engine.output import furthest, leaves, no_matches, one_row, put_out
+from motif.engine.pace import SMALL_STEP
 from motif.engine.stream.kept import Kept, Touched, with_columns
 from motif.engine.stream.partial import stopping_anywhere, timed_out
 from motif.engine.watermark import BEGINNING, FOREVER, is_past
@@ -83,6 +84,12 @@ class RowPatterns:
         parts = self._within_limits(touched, watermark)
         return pa.concat_tables(parts) if parts else None
 
+    def is_compiled(self, rows: int) -> bool:
+        """Whether a step over so many rows runs a compiled loop: once all rows so far would have been worth it."""
+        if self.compiled is not None:
+            return self.compiled
+        return rows > SMALL_STEP and is_worth_compiling(self.program, self.seen)
+
     def _within_limits(self, touched: Touched, watermark: int) -> list[pa.Table]:
         """Matches of all partitions but those that ask for too much: these are let go, the others go on."""
         try:
@@ -117,7 +124,7 @@ class _Step:
         self.low, self.high = self.rows.bounds[:-1], self.rows.bounds[1:]
         self.watermark = watermark
         self.is_over = watermark >= FOREVER
-        self.compiled = owner.seen >= COMPILE_FROM_ROWS if owner.compiled is None else owner.compiled
+        self.compiled = owner.is_compiled(self.rows.count)
         self.standing = self._standing()
 
     def _fact(self, name: str) -> Array:

@@ -1,0 +1,85 @@
+"""How one way through a pattern is joined: the order of its elements, the tests at each, and what follows from them."""
+
+from __future__ import annotations
+
+from motif.engine.events.rows import EventRows, Plan
+from motif.kernels import join
+from motif.plan.events.codegen import JoinCode, generate_tests
+from motif.plan.events.steps import Steps, choose_steps
+from motif.plan.events.ways import Element, Role, Way
+
+
+def planned(rows: EventRows, number: int, driver: int | None = None, *, choose: bool = True) -> Plan:
+    """The plan for a way; made once for the events of a run, or of many."""
+    key = (number, driver, choose)
+    if key not in rows.plans:
+        program, way = rows.program, rows.program.ways[number]
+        steps = choose_steps(program.query, way, program.conditions, rows.estimates, driver)
+        if not choose:
+            steps = Steps(steps.way, steps.elements, steps.lookups, steps.zones)
+        code = generate_tests(program.query, steps, program.conditions, rows.ticks, intervals=rows.intervals)
+        rows.plans[key] = Plan(steps, code, _static(rows, way, steps, code))
+    return rows.plans[key]
+
+
+def _static(rows: EventRows, way: Way, steps: Steps, code: JoinCode) -> list[list[int]]:
+    """The arguments of the loop from `kind` to `distinct`."""
+    place, _ = rows.result_columns
+    depth = len(steps.elements)
+    elements = [way.elements[number] for number in steps.elements]
+    sources = [-1 if lookup is None else steps.level(lookup.element) for lookup in steps.lookups]
+    gap_low, gap_high = [-2 * join.FAR] * (depth * depth), [2 * join.FAR] * (depth * depth)
+    for level, other, low, high in code.gaps:
+        at = level * depth + other
+        gap_low[at], gap_high[at] = max(gap_low[at], low), min(gap_high[at], high)
+    order = _order(way, steps)
+    return [
+        _kinds(way, steps),
+        order,
+        gap_low,
+        gap_high,
+        sources,
+        [0 if e.repeat is None else e.repeat.low for e in elements],
+        [join.FAR if e.repeat is None or e.repeat.high is None else e.repeat.high for e in elements],
+        [-1 if e.role is Role.ABSENT else place[e.var] for e in elements],
+        [-1 if level == steps.chosen and steps.late_first else 1 for level in range(depth)],
+        _distinct(rows, elements, order),
+    ]
+
+
+def _kinds(way: Way, steps: Steps) -> list[int]:
+    kinds = []
+    for number in steps.elements:
+        element = way.elements[number]
+        match element.role:
+            case Role.SINGLE:
+                kinds.append(join.SINGLE)
+            case Role.ABSENT:
+                kinds.append(join.ABSENT)
+            case Role.LIST if element.each:
+                kinds.append(join.EACH)
+            case Role.LIST:
+                kinds.append(join.PREFIX if way.is_split(number) else join.WHOLE)
+    return kinds
+
+
+def _order(way: Way, steps: Steps) -> list[int]:
+    before, elements = way.before, steps.elements
+    return [-1 if other in before[own] else 1 if own in before[other] else 0 for own in elements for other in elements]
+
+
+def _distinct(rows: EventRows, elements: list[Element], order: list[int]) -> list[int]:
+    """1 where an element of an earlier level may want the same event; 2 if only those of single events matter."""
+    variables = rows.program.variables
+    flags = []
+    for level, element in enumerate(elements):
+        rivals = [
+            other
+            for other in range(level)
+            if order[level * len(elements) + other] == 0 and elements[other].role is not Role.ABSENT
+        ]
+        if element.role is Role.ABSENT:
+            flags.append(2 if element.var in variables else 0)
+        else:
+            flags.append(int(bool(rivals)))
+    return flags

@@ -1,0 +1,35 @@
+"""Whether a loop is worth compiling: once plain Python has taken as long as compiling may, over all runs of a query.
+
+All runs of a query in this process share the decision: calls over small tables, steps of a stream, buckets of keys.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+PLAIN_SECONDS = 1.0
+"""So long a query may run as plain Python, all together."""
+SMALL_STEP = 256
+"""Rows of a run for which a compiled loop is not faster."""
+
+_SPENT: dict[str, float] = defaultdict(float)
+"""Seconds by query."""
+
+
+def is_slow(query: str, rows: int) -> bool:
+    """Whether a run over so many rows is to be compiled, by the time that earlier ones took; `query` names it."""
+    return rows > SMALL_STEP and _SPENT[query] > PLAIN_SECONDS
+
+
+@contextmanager
+def timed(query: str, rows: int, *, compiled: bool) -> Iterator[None]:
+    """Note how long a run takes."""
+    began = time.monotonic()
+    try:
+        yield
+    finally:
+        if not compiled and rows > SMALL_STEP:
+            _SPENT[query] += time.monotonic() - began
