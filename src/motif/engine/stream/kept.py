@@ -78,6 +78,7 @@ class Kept:
         self.delays = delays
         self.contents = Contents()
         self._index: tuple[pa.Table, Array, dict[Key, int]] | None = None
+        self._few_in_a_row = 0
 
     @property
     def table(self) -> pa.Table | None:
@@ -118,7 +119,7 @@ class Kept:
         is_due = before < now and is_past(self.contents.due, now)
         if new is None and not is_due:
             return None
-        if now < FOREVER and (new is None or new.num_rows <= FEW) and self._can_look_up(new):
+        if now < FOREVER and self._can_look_up(new):
             keys = self._due_keys(before, now) if is_due else []
             if keys is not None:
                 return self._of_keys(keys, new)
@@ -200,9 +201,13 @@ class Kept:
     # -- a few partitions
 
     def _can_look_up(self, new: pa.Table | None) -> bool:
-        """Values within values have no order and no hash."""
+        """For a few rows, from the second time on: where all partitions are costs more than one step saves."""
+        self._few_in_a_row = self._few_in_a_row + 1 if new is None or new.num_rows <= FEW else 0
         table = self.contents.base if new is None else new
-        return table is None or not any(pa.types.is_nested(table.schema.field(key).type) for key in self.keys)
+        if self._few_in_a_row < 2 or table is None:
+            return False
+        # Values within values have no order and no hash.
+        return not any(pa.types.is_nested(table.schema.field(key).type) for key in self.keys)
 
     def _due_keys(self, before: int, now: int) -> list[Key] | None:
         """Partitions about which time decides something; None where they are many."""
