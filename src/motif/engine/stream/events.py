@@ -18,6 +18,7 @@ from motif.engine.events.functions import Functions
 from motif.engine.events.joins import Mode, TooSlow, WayJoin
 from motif.engine.events.matches import EventMatches, joined
 from motif.engine.events.measures import leaves
+from motif.engine.events.parallel import in_time_order
 from motif.engine.events.partial import timed_out
 from motif.engine.events.rows import EventRows, Plan, PlanKey, no_matches, ticks_of
 from motif.engine.events.simulate import Simulation
@@ -31,6 +32,7 @@ from motif.ir.event import Duration, EventCount
 from motif.plan.events.decision import choosing, is_eager, rivalry, waits, windows
 from motif.plan.events.program import EventProgram
 from motif.plan.events.ways import Role, coincide
+from motif.plan.outputs import leaf_name
 
 TIME, DUE, CONSUMED, BEGAN, MASK = "__time", "__due", "__consumed", "__began", "__passes_"
 """When an event was, the deadline of a match that begins with it, whether it is consumed, whether a match began with
@@ -119,7 +121,7 @@ class EventPatterns:
         touched = self.kept.touched(new, before if self.is_timed else watermark, watermark)
         if touched is not None:
             parts = self._within_limits(touched, Step(touched.is_new, before, watermark))
-            found = pa.concat_tables(parts) if parts else None
+            found = by_time(pa.concat_tables(parts)) if parts else None
         self._prune_sometimes(watermark)
         return found
 
@@ -306,6 +308,14 @@ class EventPatterns:
             if any(other != number and other not in way.before[number] for other in range(len(way.elements))):
                 return False
         return True
+
+
+def by_time(found: pa.Table) -> pa.Table:
+    """Matches by when they end, begin, and then by what they are: not by how partitions happen to be kept."""
+    if found.num_rows < 2:
+        return found
+    ids = numpy_of(flat(found.column(leaf_name(0))))
+    return in_time_order(found.take(arrow(np.argsort(ids))))
 
 
 def delays_of(program: EventProgram) -> tuple[int, ...]:
