@@ -7,12 +7,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 PY := $(BIN)/python
 READY := $(VENV)/.ready
+FLINK := benchmarks/.envs/flink
 JOBS ?= 2
 N ?= 2000
 K ?= 30
 PYTEST := $(PY) -m pytest -q -n $(JOBS) --dist loadfile
 
-.PHONY: help venv lock java demo test test-fast test-random test-spark lint format fuzz kills bench docs clean
+.PHONY: help venv lock java demo test test-fast test-random test-spark lint format fuzz kills
+.PHONY: bench bench-envs bench-report docs clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -84,14 +86,33 @@ fuzz: $(READY) ## N=... random queries against the reference matcher
 kills: $(READY) java ## K=... times kill -9 a stream on Spark, and compare what it wrote
 	$(PY) -m motif.testing.kills --kills $(K)
 
-bench: $(READY) java ## benchmarks (QUICK=1 for the short form)
-	$(PY) benchmarks/run.py $(if $(QUICK),--quick)
+bench: $(READY) java ## benchmarks (QUICK=1 for the short form, ONLY=... for some workloads); writes benchmarks/REPORT.md
+	$(PY) benchmarks/run.py $(if $(QUICK),--quick) $(if $(ONLY),--only $(ONLY))
+
+bench-envs: $(FLINK)/.ready ## environments of contenders that cannot share .venv: Apache Flink
+
+# Flink's package and the versions it is tied to have no wheels for a Python newer than 3.12, nor older than 3.10.
+$(FLINK)/.ready: benchmarks/contenders/flink.lock
+	@set -e; \
+	python=; \
+	for candidate in python3.11 python3.12 python3.10 python3; do \
+	  if $$candidate -c 'import sys, venv; sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 12))' >/dev/null 2>&1; then python=$$candidate; break; fi; \
+	done; \
+	if [ -z "$$python" ]; then echo "Apache Flink needs Python 3.10, 3.11 or 3.12: install python3.12 with its venv module, and run make bench-envs again."; exit 1; fi; \
+	echo "creating $(FLINK) with $$($$python --version)"; \
+	$$python -m venv --clear $(FLINK)
+	@echo "installing the packages of benchmarks/contenders/flink.lock"
+	@$(FLINK)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r benchmarks/contenders/flink.lock
+	@touch $@
+
+bench-report: $(READY) ## benchmarks/REPORT.md and its pictures, from the results that are kept
+	$(PY) benchmarks/report.py
 
 docs: $(READY) ## build the documentation into site/
 	$(PY) tools/limits_page.py --check
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 clean: ## remove everything that can be made again
-	rm -rf $(VENV) site demo-out build dist spark-warehouse metastore_db derby.log
+	rm -rf $(VENV) benchmarks/.envs site demo-out build dist spark-warehouse metastore_db derby.log
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -not -path './.git/*' -prune -exec rm -rf {} +

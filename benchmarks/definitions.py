@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import tomllib
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from generators import GENERATORS, dataset
+from contenders import CONTENDERS, Task
+from generators import DATA, GENERATORS, dataset
 
 HERE = Path(__file__).resolve().parent
 
@@ -74,10 +77,31 @@ class Workload:
     """Streams: how many rows come at a time."""
     left: int | None = None
     """Streams: how many events must be kept once all have come; none: any."""
+    peers: str = ""
+    """A folder of `queries/peers`: the question in the words of other contenders."""
+    cannot: Mapping[str, str] = field(default_factory=dict, hash=False)
+    """Contenders that cannot say it, and why."""
+    at_most: Mapping[str, int] = field(default_factory=dict, hash=False)
+    """Up to how many rows a contender is asked; others at any size."""
+    at_most_keys: Mapping[str, int] = field(default_factory=dict, hash=False)
+    why: str = ""
+    """Where Motif is not first: what is known of the reason."""
 
     def points(self, *, quick: bool) -> tuple[Point, ...]:
         """Sizes to run."""
         return self.quick if quick else self.full
+
+    def limit(self, contender: str, point: Point) -> str:
+        """Why this contender is not asked at this size; empty where it is."""
+        if point.rows > self.at_most.get(contender, math.inf):
+            return f"asked up to {self.at_most[contender]:,} rows only"
+        if point.keys > self.at_most_keys.get(contender, math.inf):
+            return f"asked up to {self.at_most_keys[contender]:,} {self.keys_are} only"
+        return ""
+
+    def task(self, point: Point) -> Task:
+        """The question and its table, for every contender."""
+        return Task(self.peers, self.query, self.generator, self.file(point), DATA, self.time, self.type or "type")
 
     def query_text(self) -> str:
         """The text of the query."""
@@ -92,7 +116,7 @@ def load() -> dict[str, Workload]:
     """Every workload, by name, in the order of the files."""
     found = [
         _workload(entry)
-        for path in sorted((HERE / "definitions").glob("*.toml"))
+        for path in sorted((HERE / "definitions").glob("*.toml"), key=lambda path: int(path.name.partition("-")[0]))
         for entry in tomllib.loads(path.read_text(encoding="utf-8"))["workload"]
     ]
     return {workload.name: workload for workload in found}
@@ -118,7 +142,16 @@ def _workload(entry: dict[str, Any]) -> Workload:
         type=entry.get("type"),
         batch=entry.get("batch", 100_000),
         left=entry.get("left"),
+        peers=entry.get("peers", ""),
+        cannot=entry.get("cannot", {}),
+        at_most=entry.get("at_most", {}),
+        at_most_keys=entry.get("at_most_keys", {}),
+        why=entry.get("why", ""),
     )
     if workload.generator not in GENERATORS or (workload.floor and workload.floor not in workload.contenders):
         raise ValueError(f"{workload.name}: unknown generator or floor")
+    if not workload.peers and any(contender in CONTENDERS for contender in workload.contenders):
+        raise ValueError(f"{workload.name}: other contenders need a question in queries/peers")
+    if (workload.at_most.keys() | workload.at_most_keys.keys()) - set(workload.contenders):
+        raise ValueError(f"{workload.name}: a limit for a contender that is not asked")
     return workload

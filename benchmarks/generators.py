@@ -13,6 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 from event_generators import busy, hot, links, logins, rare, ticks, transfers
+from peer_generators import marks, ranges, visits
 from stream_generators import pulses, visitors
 
 DATA = Path(__file__).resolve().parent / ".data"
@@ -71,6 +72,7 @@ GENERATORS: dict[str, Callable[[Random, int, int], pa.Table]] = {
         *(trades, flags, equal),
         *(busy, hot, links, logins, rare, ticks, transfers),
         *(pulses, visitors),
+        *(visits, ranges, marks),
     )
 }
 

@@ -1,234 +1,74 @@
-"""Figures from measurements: the tables `run.py` prints, and `REPORT.md` from the newest complete results.
-
-python benchmarks/report.py
-"""
+"""REPORT.md and its pictures, from the kept results: python benchmarks/report.py"""
 
 from __future__ import annotations
 
-import csv
-import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
-from statistics import median
 from typing import Any
 
-from definitions import HERE, Target, Workload, load
+from definitions import HERE, Workload, load
+from figures import (
+    FIGURE_HEAD,
+    VERDICT_HEAD,
+    Figure,
+    figure_cells,
+    markdown,
+    summarize,
+    verdict_cells,
+    verdicts,
+)
+from plots import write_plots
+from results import has_figures, newest
+from side_by_side import growth, keys_growth, memory, questions, races, starts, summary
 
 Row = dict[str, Any]
-OTHERS = ("median_ms", "p99_ms", "time_growth", "state_growth", "peak_state_mb", "final_state_mb")
-"""Columns that only streams have."""
-
-
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """One contender at one size: medians over the repeats, the best wall time, the highest peak."""
-
-    workload: Workload
-    rows: int
-    keys: int
-    contender: str
-    wall: float
-    best: float
-    cpu: float
-    peak: float
-    over_base: float
-    """Peak memory in MB over that of a process that has only imported everything; 0: not known."""
-    handed: float
-    """Size of the Arrow table that was handed over in MB; 0: not known."""
-    floor: Figure | None
-    others: dict[str, float]
-    """Medians of what only some contenders measure, by the name of the measure."""
-
-    @property
-    def is_floor(self) -> bool:
-        """Whether others are divided by this one."""
-        return self.contender == self.workload.floor
-
-    @property
-    def shares_process(self) -> bool:
-        """Whether its peak of memory cannot be told from the others' (Spark's workers, cold starts)."""
-        return " " in self.contender
-
-    def measure(self, name: str) -> float | None:
-        """A derived figure of one size."""
-        match name:
-            case "seconds":
-                return self.wall
-            case "M rows/s":
-                return self.rows / self.wall / 1e6
-            case "M rows/CPU s":
-                return self.rows / max(self.cpu, 1e-9) / 1e6
-            case "memory ratio" if self.floor is not None and self.floor.over_base:
-                return self.over_base / self.floor.over_base
-            case "wall ratio" | "best ratio" | "cpu ratio" if self.floor is not None:
-                field = {"wall ratio": "wall", "best ratio": "best", "cpu ratio": "cpu"}[name]
-                return float(getattr(self, field) / max(getattr(self.floor, field), 1e-9))
-            case "MB over floor" if self.floor is not None and not self.shares_process:
-                return self.peak - self.floor.peak
-            case _:
-                return self.others.get(name)
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """A target and what came out."""
-
-    workload: Workload
-    where: str
-    target: Target
-    value: float
-
-    @property
-    def met(self) -> bool:
-        """Whether it is kept."""
-        return self.target.met(self.value)
-
-
-def summarize(measurements: Iterable[Row]) -> list[Figure]:
-    """One figure per workload, size and contender, in the order of the definitions."""
-    groups: dict[tuple[str, int, int], dict[str, list[Row]]] = {}
-    for row in measurements:
-        place = (str(row["workload"]), int(row["rows"]), int(row["keys"]))
-        groups.setdefault(place, {}).setdefault(str(row["contender"]), []).append(row)
-    workloads, figures = load(), []
-    for (name, rows, keys), contenders in groups.items():
-        workload = workloads[name]
-        floor = None
-        for contender in sorted(contenders, key=lambda contender: contender != workload.floor):
-            figure = _figure(workload, rows, keys, contender, contenders[contender], floor)
-            if figure.is_floor:
-                floor = figure
-            figures.append(figure)
-    return figures
-
-
-def _figure(
-    workload: Workload, rows: int, keys: int, contender: str, repeats: Sequence[Row], floor: Figure | None
-) -> Figure:
-    walls = [float(row["wall_s"]) for row in repeats]
-    cpu = median(float(row["cpu_s"]) for row in repeats)
-    peak = max(float(row["peak_mb"]) for row in repeats)
-    base = max(float(row.get("base_mb") or 0) for row in repeats)
-    handed = max(float(row.get("handed_mb") or 0) for row in repeats)
-    over_base = (peak - base) * 2**20 / 1e6 if base else 0.0
-    others = {
-        name.replace("_", " "): median(float(row[name]) for row in repeats)
-        for name in OTHERS
-        if all(row.get(name) not in (None, "") for row in repeats)
-    }
-    return Figure(
-        workload, rows, keys, contender, median(walls), min(walls), cpu, peak, over_base, handed, floor, others
-    )
-
-
-def across(name: str, figures: Sequence[Figure]) -> float | None:
-    """A derived figure of all sizes of one contender together."""
-    if len(figures) < 2:
-        return None
-    if name == "growth":
-        return _slope([(math.log(f.rows), math.log(f.cpu)) for f in figures])
-    if name == "growth by window":
-        return _slope([(math.log(f.keys), math.log(f.cpu)) for f in figures])
-    if name == "peak spread":
-        return max(f.peak for f in figures) / min(f.peak for f in figures)
-    return None
-
-
-def _slope(points: Sequence[tuple[float, float]]) -> float:
-    """Least squares."""
-    x, y = (sum(values) / len(points) for values in zip(*points, strict=True))
-    return math.fsum((a - x) * (b - y) for a, b in points) / math.fsum((a - x) ** 2 for a, _ in points)
-
-
-def verdicts(figures: Sequence[Figure]) -> list[Verdict]:
-    """Every target of the workloads that were run."""
-    found = []
-    for workload in dict.fromkeys(figure.workload for figure in figures):
-        for target in workload.targets:
-            wanted = target.contender or workload.contenders[0]
-            mine = [figure for figure in figures if figure.workload == workload and figure.contender == wanted]
-            if (whole := across(target.measure, mine)) is not None:
-                found.append(Verdict(workload, "all sizes", target, whole))
-            each = ((_size(figure), figure.measure(target.measure)) for figure in mine)
-            found += [Verdict(workload, size, target, value) for size, value in each if value is not None]
-    return found
-
-
-def _size(figure: Figure) -> str:
-    keys = f", {_short(figure.keys)} {figure.workload.keys_are}" if figure.keys > 1 else ""
-    return f"{_short(figure.rows)} rows{keys}"
-
-
-def _short(number: int) -> str:
-    for unit, name in ((1_000_000, "M"), (1_000, "k")):
-        if number >= unit:
-            return f"{number / unit:g} {name}"
-    return str(number)
-
-
-FIGURE_HEAD = (
-    "workload", "size", "contender", "median s", "best s", "CPU s", "peak MB", "M rows/s", "wall / floor",
-    "best / floor", "CPU / floor", "MB over floor",
-)  # fmt: skip
-VERDICT_HEAD = ("workload", "size", "measure", "value", "target", "met")
-
-
-def figure_cells(figure: Figure) -> tuple[str, ...]:
-    """A line of the table of figures."""
-    compared = (figure.measure(name) for name in ("wall ratio", "best ratio", "cpu ratio"))
-    over = figure.measure("MB over floor")
-    return (
-        figure.workload.name,
-        _size(figure),
-        figure.contender + (" (floor)" if figure.is_floor else ""),
-        f"{figure.wall:.3f}",
-        f"{figure.best:.3f}",
-        f"{figure.cpu:.2f}",
-        f"{figure.peak:.0f}",
-        f"{figure.measure('M rows/s'):.2f}",
-        *("" if value is None else f"{value:.2f}x" for value in compared),
-        "" if over is None else f"{over:+.0f}",
-    )
-
-
-def verdict_cells(verdict: Verdict) -> tuple[str, ...]:
-    """A line of the table of targets."""
-    measure = " ".join(filter(None, (verdict.target.contender, verdict.target.measure)))
-    met = "" if str(verdict.target) == "none" else "yes" if verdict.met else "NO"
-    return (verdict.workload.name, verdict.where, measure, f"{verdict.value:.2f}", str(verdict.target), met)
-
-
-def print_tables(figures: Sequence[Figure]) -> None:
-    """Both tables as plain text."""
-    for head, lines in (
-        (FIGURE_HEAD, [figure_cells(figure) for figure in figures]),
-        (VERDICT_HEAD, [verdict_cells(verdict) for verdict in verdicts(figures)]),
-    ):
-        widths = [max(map(len, column)) for column in zip(head, *lines, strict=True)]
-        for line in (head, *lines):
-            print("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
-        print()
-
-
-def _markdown(head: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
-    return "\n".join("| " + " | ".join(line) + " |" for line in (head, ["---"] * len(head), *lines))
-
-
 TEXT = """# What Motif costs, measured
 
-Generated by `benchmarks/report.py` from `{source}`; do not edit. `make bench` makes it anew.
+Generated by `benchmarks/report.py` from the files of `benchmarks/results`; do not edit. `make bench` measures,
+`make bench-report` writes this page: of each workload, size and contender the newest result; sizes are those of the
+full form, or of the short one where a workload has not been run in full.
 
-{kind} on {cores} cores ({cpu}), {memory_gb} GB, Linux {kernel}, load average {load} over the last quarter of an hour.
-Motif {commit}, source {engine};
-Python {python}, DuckDB {duckdb}, pyarrow {pyarrow}, NumPy {numpy}, Numba {numba}, PySpark {pyspark},
-Java {java}; {date}.
+{facts}
 
-A *floor* is what the host does without Motif: DuckDB sorting the same columns and handing them over as Arrow, or Spark
-exchanging and sorting them and handing them to a function that does nothing; of a stream, an operator with state that
-only counts, or the same query over the table. Ratios are over the floor of the same
-line, measured in turns with it. Read ratios, not seconds, and no difference below about a fifth: see
-[BIAS.md](BIAS.md) for what is unfair to whom. Targets that are missed are listed like those that are met.
+Read ratios, not seconds, and no difference below about a fifth: see [BIAS.md](BIAS.md) for what is unfair to whom.
+
+## In short
+
+{summary}
+
+## Side by side with what people use today
+
+Seconds, and in brackets how many times as long as Motif it takes: Motif in process, and for lines of Spark, Motif on
+Spark. Below 1 the contender is faster than Motif. *Floors* match nothing: `duckdb` and `spark sort` read, sort and hand
+over the same columns, `flink-scan` reads them; what Motif takes beyond that is matching and its answer. All give the
+same number of matches.
+
+{plots}
+
+{questions}
+
+### How it grows with rows
+
+{growth}
+
+### How it grows with keys
+
+{keys}
+
+### Starting
+
+From a fresh process to being ready (imports, a session, a JVM, the question planned), and to the first answer, which
+for Motif may include compiling. Medians over all questions and sizes. Spark and Flink are started once for several
+contenders: the first one has the figure.
+
+{starts}
+
+### Memory
+
+Peaks in MB at the largest size, all processes of a contender together, a JVM and what it has not given back included.
+
+{memory}
 
 ## Targets: {met} of {count} met
 
@@ -241,51 +81,82 @@ Of streams: *median ms* and *p99 ms* are from an event, or a file of them, being
 growth* and *time growth* compare the last quarter of a stream with its second one, by the median of the bytes that are
 kept and of the time of a batch; *final state mb* is what is kept once time has passed every window.
 
-## Questions
+## What Motif costs on top of its host
 
-{questions}
+A *floor* is what the host does without Motif: DuckDB sorting the same columns and handing them over as Arrow, or Spark
+exchanging and sorting them and handing them to a function that does nothing; of a stream, an operator with state that
+only counts, or the same query over the table. Ratios are over the floor of the same line, measured in turns with it.
 
-## All figures
+{asked}
 
 {figures}
 """
 
 
 def write_report() -> Path:
-    """REPORT.md from the newest results that hold every workload."""
-    source, measurements = newest()
-    figures = summarize(measurements)
+    """The page."""
+    workloads = load()
+    rows = _one_form(newest(workloads.values()), workloads)
+    if not rows:
+        raise SystemExit("no results are kept; run benchmarks/run.py first")
+    found = races(rows)
+    figures = summarize(row for row in rows if has_figures(row))
     judged = verdicts(figures)
     bound = [verdict for verdict in judged if str(verdict.target) != "none"]
-    kind = "The short form (`--quick`)" if measurements[0]["quick"] == "1" else "The full form"
-    questions = [f"- **{name}**: {workload.question}" for name, workload in load().items()]
+    own = [figure for figure in figures if not figure.workload.peers]
+    pictures = write_plots(found)
     text = TEXT.format(
-        **measurements[0],
-        kind=kind,
-        source=source.relative_to(HERE.parent),
+        facts=_facts(rows),
+        summary=summary(found),
+        plots="\n\n".join(f"![{title}](plots/{name}.svg)" for name, title in pictures.items()),
+        questions=questions(found),
+        growth=growth(found) or "No question has been measured at such sizes.",
+        keys=keys_growth(found) or "No question has been measured at such sizes.",
+        starts=starts(found),
+        memory=memory(found),
         met=sum(verdict.met for verdict in bound),
         count=len(bound),
-        verdicts=_markdown(VERDICT_HEAD, map(verdict_cells, judged)),
-        questions="\n".join(questions),
-        figures=_markdown(FIGURE_HEAD, map(figure_cells, figures)),
+        verdicts=markdown(VERDICT_HEAD, map(verdict_cells, judged)),
+        asked="\n".join(f"- **{name}**: {work.question}" for name, work in workloads.items() if not work.peers),
+        figures=markdown((*FIGURE_HEAD, "date"), map(_dated, own)),
     )
     path = HERE / "REPORT.md"
     path.write_text(text, encoding="utf-8")
     return path
 
 
-def newest() -> tuple[Path, list[Row]]:
-    """The last results with all workloads in them that have a size for this form."""
-    workloads = load().values()
-    for path in sorted((HERE / "results").glob("*/*.csv"), reverse=True):
-        with path.open(newline="", encoding="utf-8") as file:
-            measurements: list[Row] = list(csv.DictReader(file))
-        quick = measurements[0]["quick"] == "1"
-        if {workload.name for workload in workloads if workload.points(quick=quick)} <= {
-            row["workload"] for row in measurements
-        }:
-            return path, measurements
-    raise SystemExit("no results of a complete run; run benchmarks/run.py first")
+def _one_form(rows: Sequence[Row], workloads: dict[str, Workload]) -> list[Row]:
+    """Sizes of the full form where a workload has been run in it, else those of the short one: they are not mixed."""
+    full = {name: {(point.rows, point.keys) for point in workload.full} for name, workload in workloads.items()}
+    is_full = {row["workload"] for row in rows if (int(row["rows"]), int(row["keys"])) in full[row["workload"]]}
+    return [
+        row
+        for row in rows
+        if row["workload"] not in is_full or (int(row["rows"]), int(row["keys"])) in full[row["workload"]]
+    ]
+
+
+def _facts(rows: Sequence[Row]) -> str:
+    """The machines and versions, a line for each run that is shown, the latest first."""
+    runs = Counter(row["date"] for row in rows)
+    by_date = {row["date"]: row for row in rows}
+    return "\n".join(_run_facts(by_date[date], count) for date, count in sorted(runs.items(), reverse=True))
+
+
+def _run_facts(row: Row, count: int) -> str:
+    form = "short" if row["quick"] == "1" else "full"
+    names = {"duckdb": "DuckDB", "polars": "Polars", "pandas": "pandas", "pyspark": "PySpark", "flink": "Flink"}
+    names |= {"pyarrow": "pyarrow", "numpy": "NumPy", "numba": "Numba", "java": "Java"}
+    versions = ", ".join(f"{label} {row[name]}" for name, label in names.items() if row.get(name))
+    return (
+        f"- {row['date']}: {count:,} lines of the {form} form, Motif {row['commit']} (source {row['engine']}), "
+        f"{row['cores']} cores ({row['cpu']}), {row['memory_gb']} GB, Linux {row['kernel']}, load {row['load']}; "
+        f"Python {row['python']}, {versions}."
+    )
+
+
+def _dated(figure: Figure) -> tuple[str, ...]:
+    return (*figure_cells(figure), figure.date)
 
 
 if __name__ == "__main__":

@@ -1,107 +1,113 @@
-"""Run the benchmarks: python benchmarks/run.py [--quick] [--only NAME]
+"""Run the benchmarks: python benchmarks/run.py [--quick] [--only NAME] [--contender NAME]
 
-Every contender has a process of its own (those of Spark share one session, those of a cold start one parent). They
-take turns, A B A B, after a warm-up each; only one works at a time. A wrong answer or a failure gives exit status 1.
+Every contender has a process of its own (those of Spark share one, those of Flink, and those of a cold start). They
+take turns, A B A B, after a warm-up each; only one works at a time. A wrong answer or a failure gives exit status 1;
+to refuse a question, or to take too long, is a result.
 """
 
 from __future__ import annotations
 
 import argparse
-import csv
-import hashlib
-import importlib.metadata
-import json
 import os
-import platform
-import selectors
-import signal
-import subprocess
 import sys
-from datetime import UTC, datetime
+import time
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from definitions import HERE, Point, Workload, load
+from figures import print_tables, summarize
 from generators import DATA
-from report import print_tables, summarize, write_report
+from pool import Failure, Pool, Refusal, Row, TooLong, python, request
+from report import write_report
+from results import engine, has_figures, machine, store
 
-LONGEST_S = 300
-"""One run of one contender may take this long."""
-PACKAGES = ("duckdb", "pyarrow", "numpy", "numba", "pyspark")
-Row = dict[str, Any]
+SLOW_S = 20
+"""A contender that takes longer is measured once only."""
+STARTS = ("start_s", "first_s")
+"""What only the first run in a process knows: seconds until it was ready, and until it had answered."""
+QUICK_REPEATS = 2
+"""The short form measures at most so often."""
+TRANSPORT = ("duckdb", "cold duckdb", "spark sort", "spark exchange")
+"""Floors: they hand over every row."""
 
 
-class Failure(Exception):
-    """A worker that did not answer, or not rightly."""
+class Question:
+    """A workload, and what is known by now of its contenders."""
 
+    def __init__(self, workload: Workload, pool: Pool, *, quick: bool, contender: str = "") -> None:
+        self.workload = workload
+        self.pool = pool
+        self.quick = quick
+        self.contenders = [name for name in workload.contenders if contender in name]
+        self.failures: list[str] = []
+        self.slow: dict[str, str] = {}
+        """Contenders that took too long, and at which size."""
 
-class Worker:
-    """A process that runs contenders when told to."""
+    def run(self, point: Point) -> list[Row]:
+        """All measurements at one size."""
+        self.workload.file(point)
+        rows = list(self._left_out(point))
+        asked = [name for name in self.contenders if name not in {row["contender"] for row in rows}]
+        starts: dict[str, Row] = {}
+        for repeat in range(self._repeats(point) + 1):
+            for contender in list(asked):
+                answer = self._ask(point, contender, repeat)
+                if not has_figures(answer[0]):
+                    rows = [row for row in rows if row["contender"] != contender] + answer
+                elif repeat == 0:
+                    starts[contender] = {name: answer[0][name] for name in STARTS if name in answer[0]}
+                else:
+                    rows += [row | starts[contender] for row in answer]
+                if not has_figures(answer[0]) or (repeat and answer[0]["wall_s"] > SLOW_S):
+                    asked.remove(contender)
+        self.pool.next_size()
+        return rows
 
-    def __init__(self, workload: Workload, point: Point) -> None:
-        command = [sys.executable, str(HERE / "worker.py"), workload.name, str(point.rows), str(point.keys)]
-        environment = os.environ | {"MOTIF_CACHE": str(DATA / "cache"), "PYTHONPATH": str(HERE)}
-        self.log = (DATA / "worker.log").open("w+")
-        self.process = subprocess.Popen(
-            command,
-            env=environment,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self.log,
-            text=True,
-            start_new_session=True,
-        )
+    def compare(self, point: Point) -> None:
+        """The whole answer at a small size, compared with one computed otherwise."""
+        self._ask(point, "agrees", 0)
+        self.pool.next_size()
 
-    def measure(self, contender: str) -> list[Row]:
-        """One run."""
-        if self.process.stdin is None or self.process.stdout is None:
-            raise Failure("no pipes")
-        self.process.stdin.write(contender + "\n")
-        self.process.stdin.flush()
-        with selectors.DefaultSelector() as selector:
-            selector.register(self.process.stdout, selectors.EVENT_READ)
-            if not selector.select(LONGEST_S):
-                raise Failure(f"{contender} took more than {LONGEST_S} s")
-        line = self.process.stdout.readline()
-        if not line:
-            self.log.seek(0)
-            raise Failure(f"{contender} failed: {self.log.read()[-2000:]}")
-        answer: list[Row] = json.loads(line)
-        return answer
+    def _repeats(self, point: Point) -> int:
+        repeats = point.repeats or self.workload.repeats
+        return min(repeats, QUICK_REPEATS) if self.quick else repeats
 
-    def close(self) -> None:
-        """End it and all it started."""
-        if self.process.stdin is not None:
-            self.process.stdin.close()
+    def _left_out(self, point: Point) -> Iterator[Row]:
+        """Contenders that are not asked at this size, with the reason."""
+        for contender in self.contenders:
+            reason = self.slow.get(contender) or self.workload.limit(contender, point)
+            if not Path(python(contender)).exists():
+                reason = "not installed: make bench-envs"
+            if reason:
+                yield self._place(point, 0) | {"contender": contender, "left_out": reason}
+
+    def _ask(self, point: Point, contender: str, repeat: int) -> list[Row]:
+        """One run; a refusal and a run without end are lines, too. Repeat 0 is the warm-up."""
+        place = self._place(point, repeat)
         try:
-            self.process.wait(20)
-        except subprocess.TimeoutExpired:
-            os.killpg(self.process.pid, signal.SIGKILL)
-            self.process.wait()
-        self.log.close()
+            worker = self.pool.worker(contender)
+            if repeat and contender not in worker.warm:  # its process had to be started again
+                worker.measure(request(self.workload, point, contender))
+            answer = worker.measure(request(self.workload, point, contender))
+            for measured in answer:
+                check(self.workload, point, measured)
+            return [place | measured for measured in answer]
+        except Refusal as refusal:
+            # What it says at one size it says at all.
+            self.contenders.remove(contender)
+            return [place | {"contender": contender, "refused": str(refusal)}]
+        except TooLong as limit:
+            self.pool.end(contender)
+            self.slow[contender] = f"{limit} at {point.rows:,} rows"
+            return [place | {"contender": contender, "left_out": str(limit)}]
+        except Failure as failure:
+            self.pool.end(contender)
+            self.failures.append(f"{self.workload.name}: {failure}")
+            print(f"  FAILED {failure}", file=sys.stderr, flush=True)
+            return [place | {"contender": contender, "left_out": "failed"}]
 
-
-def run_point(workload: Workload, point: Point) -> list[Row]:
-    """All measurements of a workload at one size."""
-    workload.file(point)
-    workers: dict[str, Worker] = {}
-    found: list[Row] = []
-    try:
-        for repeat in range((point.repeats or workload.repeats) + 1):
-            for contender in workload.contenders:
-                # "spark motif" and "spark sort" share a process, "motif" and "duckdb" do not.
-                group = contender.split()[0]
-                if group not in workers:
-                    workers[group] = Worker(workload, point)
-                for measured in workers[group].measure(contender):
-                    check(workload, point, measured)
-                    if repeat:
-                        place = {"workload": workload.name, "rows": point.rows, "keys": point.keys, "repeat": repeat}
-                        found.append(place | measured)
-    finally:
-        for worker in workers.values():
-            worker.close()
-    return found
+    def _place(self, point: Point, repeat: int) -> Row:
+        return {"workload": self.workload.name, "rows": point.rows, "keys": point.keys, "repeat": repeat}
 
 
 def check(workload: Workload, point: Point, measured: Row) -> None:
@@ -113,97 +119,63 @@ def check(workload: Workload, point: Point, measured: Row) -> None:
 
 def is_transport(workload: Workload, contender: str) -> bool:
     """Contenders that hand over every row."""
-    known = {"duckdb", "cold duckdb", "spark sort", "spark exchange"}
-    is_counting = contender == "handed" or contender.startswith("spark state")
-    return is_counting or (contender in known and bool(workload.floor_sql))
+    is_counting = contender in ("handed", "flink-scan") or contender.startswith("spark state")
+    return is_counting or (contender in TRANSPORT and bool(workload.floor_sql))
 
 
-def run_small(workload: Workload, point: Point) -> None:
-    """The whole answer at a small size, compared with one computed otherwise."""
-    workload.file(point)
-    worker = Worker(workload, point)
-    try:
-        check(workload, point, worker.measure("agrees")[0])
-    finally:
-        worker.close()
-
-
-def machine() -> Row:
-    """What the figures depend on."""
-    cpu = next((line for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")), "")
-    commit = subprocess.run(
-        ["git", "describe", "--always", "--dirty"], cwd=HERE, capture_output=True, text=True, check=False
-    )
-    java = subprocess.run(["java", "-version"], capture_output=True, text=True, check=False).stderr.splitlines()
-    return {
-        "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "commit": commit.stdout.strip(),
-        "cpu": cpu.partition(":")[2].strip(),
-        "cores": os.cpu_count(),
-        "memory_gb": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30),
-        "kernel": platform.release(),
-        "python": platform.python_version(),
-        **{name: importlib.metadata.version(name) for name in PACKAGES},
-        "java": java[0].split('"')[1] if java else "",
-    }
-
-
-def engine() -> str:
-    """What was measured, whether committed or not: a hash of Motif's own source."""
-    files = sorted((HERE.parent / "src" / "motif").rglob("*.py"))
-    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:12]
-
-
-def store(rows: list[Row], facts: Row) -> Path:
-    """One line per measurement."""
-    folder = HERE / "results" / facts["date"][:10]
-    folder.mkdir(parents=True, exist_ok=True)
-    path: Path = folder / f"{facts['date'][11:19].replace(':', '')}.csv"
-    measured = dict.fromkeys(name for row in rows for name in row)
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, [*measured, *facts])
-        writer.writeheader()
-        for row in rows:
-            rounded = {name: round(value, 6) if isinstance(value, float) else value for name, value in row.items()}
-            writer.writerow(rounded | facts)
-    return path
+def run_workload(question: Question) -> list[Row]:
+    """All sizes."""
+    workload, rows = question.workload, []
+    sizes = workload.points(quick=question.quick)
+    small = [workload.small] if workload.small is not None and sizes else []
+    for point in (*small, *sizes):
+        size = f"{point.rows:,} rows, {point.keys:,} {workload.keys_are}"
+        begin = time.perf_counter()
+        if point in small:
+            question.compare(point)
+        else:
+            rows += question.run(point)
+        took = f"{time.perf_counter() - begin:.0f} s"
+        print(f"{workload.name}, {size}{', compared' * (point in small)}: {took}", file=sys.stderr, flush=True)
+    return rows
 
 
 def main() -> int:
-    """Run, show, keep; the exit status."""
+    """Run, keep, show; the exit status."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="smaller sizes where a workload has them")
     parser.add_argument("--only", default="", help="workloads whose name contains this")
+    parser.add_argument("--contender", default="", help="contenders whose name contains this")
     arguments = parser.parse_args()
     DATA.mkdir(exist_ok=True)
     rows: list[Row] = []
     failures: list[str] = []
-    before = engine()
-    for workload in load().values():
-        if arguments.only not in workload.name:
-            continue
-        small = [] if workload.small is None else [workload.small]
-        for point in (*small, *workload.points(quick=arguments.quick)):
-            size = f"{point.rows:,} rows, {point.keys:,} {workload.keys_are}"
-            print(f"{workload.name}, {size}{', compared' * (point in small)}", file=sys.stderr, flush=True)
-            try:
-                if point in small:
-                    run_small(workload, point)
-                else:
-                    rows += run_point(workload, point)
-            except Failure as failure:
-                failures.append(f"{workload.name}: {failure}")
-                print(f"  FAILED {failure}", file=sys.stderr, flush=True)
-    if rows:
-        after = engine()
-        facts = machine() | {"engine": before if before == after else f"{before} CHANGED DURING THE RUN to {after}"}
-        facts |= {"quick": int(arguments.quick), "load": round(os.getloadavg()[2], 1)}
-        print_tables(summarize(rows))
-        print(f"kept in {store(rows, facts).relative_to(HERE.parent)}")
-        if not arguments.only and not failures:
+    facts, begin = machine() | {"engine": engine(), "quick": int(arguments.quick)}, time.perf_counter()
+    with Pool() as pool:
+        for workload in load().values():
+            if arguments.only in workload.name:
+                question = Question(workload, pool, quick=arguments.quick, contender=arguments.contender)
+                rows += run_workload(question)
+                failures += question.failures
+                if rows:
+                    keep(rows, facts)  # each time: a run of hours may be cut short
+                if not arguments.quick:
+                    pool.close()  # the short form keeps Spark and Flink, whose start would be most of it
+    measured = [row for row in rows if has_figures(row)]
+    if measured:
+        print_tables(summarize(measured))
+        print(f"kept in {keep(rows, facts)} after {time.perf_counter() - begin:.0f} s")
+        if not arguments.only and not arguments.contender:
             write_report()
     print("\n".join(f"FAILED {line}" for line in failures), end="\n" * bool(failures))
-    return 1 if failures or not rows else 0
+    return 1 if failures or not measured else 0
+
+
+def keep(rows: list[Row], facts: Row) -> Path:
+    """What there is by now, and whether it is still of the same Motif."""
+    now, before = engine(), facts["engine"]
+    said = before if now == before else f"{before} CHANGED DURING THE RUN to {now}"
+    return store(rows, facts | {"engine": said, "load": round(os.getloadavg()[2], 1)}).relative_to(HERE.parent)
 
 
 if __name__ == "__main__":

@@ -21,12 +21,13 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from generators import DATA
+from processes import tree_cpu
+from spark_session import count_rows
 from streams import Contender, Figures, columns, course
-from worker import count_rows, tree_cpu
 
 if TYPE_CHECKING:
+    from bench import Bench
     from pyspark.sql import DataFrame, SparkSession
-    from worker import Bench
 
 Plan = Callable[["Bench", "DataFrame"], "DataFrame"]
 BUCKETS = 16

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from worker import Bench
+    from bench import Bench
 
 Figures = dict[str, Any]
 Contender = Callable[["Bench"], Figures]

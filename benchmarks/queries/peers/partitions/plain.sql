@@ -1,0 +1,3 @@
+SELECT i AS first_i, next_i AS last_i
+FROM (SELECT i, v, lead(i) OVER (PARTITION BY k ORDER BY i) AS next_i, lead(v) OVER (PARTITION BY k ORDER BY i) AS next_v FROM flags) AS rows_and_next
+WHERE v = 0 AND next_v = 1

@@ -1,0 +1,10 @@
+SELECT *
+FROM marks MATCH_RECOGNIZE (
+  PARTITION BY k
+  ORDER BY ts
+  MEASURES A.i AS first_i, B.i AS last_i
+  ONE ROW PER MATCH
+  AFTER MATCH SKIP TO NEXT ROW
+  PATTERN (A B)
+  DEFINE A AS A.marked, B AS B.v > A.v
+)
