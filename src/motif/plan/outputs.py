@@ -137,7 +137,7 @@ def plan_outputs(query: RowQuery, schema: Schema, columns: HostColumns) -> Outpu
     keys = [(key.name, collector.row_value(key.expr)) for key in query.partition]
     measures = [(measure.name, collector.measure(measure)) for measure in query.measures]
     if not collector.leaves:
-        collector.leaf(Number())  # something must say how many rows there are
+        collector.leaf(IsMatched())  # something must say how many rows there are
     if query.rows is Rows.ONE:
         if not (keys or measures):
             raise QueryBindError(
