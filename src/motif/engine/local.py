@@ -107,7 +107,10 @@ class LocalColumns:
         nulls: list[list[bool]] = [[] for _ in self.computed]
         self.loop(count, values, flags, *self.constants, results, nulls)
         columns = zip(self.computed, results, nulls, strict=True)
-        return [arrow(np.array(part, kind), np.array(gone, bool)) for (_, kind), part, gone in columns]
+        return [
+            arrow(np.array(part, kind), np.array(gone, bool) if any(gone) else None)
+            for (_, kind), part, gone in columns
+        ]
 
 
 def _plain_values(array: pa.Array, kind: Type) -> list[Any]:

@@ -67,6 +67,8 @@ class _Decided:
                 if not events.any():
                     continue
                 found = self._joined(number, driver, events)
+                if not len(found):
+                    continue
                 parts.append(found.take(np.flatnonzero(self._is_decided(found) & self._is_led(found, way, driver))))
         found = joined(parts)
         return found.distinct() if coincide(self.program.ways) else found

@@ -140,6 +140,7 @@ def nothing(singles: Iterable[str], lists: Iterable[str]) -> EventMatches:
 
 def joined(parts: Sequence[EventMatches]) -> EventMatches:
     """All matches of several runs over the same events."""
+    parts = [part for part in parts if len(part)] or parts[:1]
     if len(parts) == 1:
         return parts[0]
     shifts = np.cumsum([0, *(len(part.items) for part in parts[:-1])])

@@ -21,6 +21,9 @@ from motif.plan.events.outputs import EventLeaf, Folded, MatchId, Moment, Value,
 from motif.plan.outputs import Folded as RowFolded
 from motif.plan.outputs import leaf_name
 
+FEW = 256
+"""Events of which a slice may hold on to the rest."""
+
 
 def leaves(rows: EventRows, matches: EventMatches, *, compiled: bool) -> pa.Table:
     """One row per match."""
@@ -54,7 +57,10 @@ class EventMeasures:
                 assert_never(leaf)
 
     def take(self, column: int, positions: Array) -> pa.Array:
-        return self.rows.rows.arrays[column].take(arrow(np.maximum(positions, 0), positions < 0))
+        array = self.rows.rows.arrays[column]
+        if len(positions) == 1 and positions[0] >= 0 and len(array) <= FEW:  # a slice holds on to all of them
+            return array.slice(int(positions[0]), 1)
+        return array.take(arrow(np.maximum(positions, 0), positions < 0))
 
     def end(self) -> pa.Array:
         return self.take(self.rows.program.time, self.matches.last())

@@ -67,7 +67,7 @@ class EventPatterns:
         self.is_timed = timeouts or self.waits
         """Whether time alone can bring something out."""
         self.span = span_of(program)
-        self.kept = Kept(program.keys, DUE, delays_of(program))
+        self.kept = Kept(program.keys, DUE, delays_of(program) if self.is_timed else ())
         self.watermark = self.pruned_at = BEGINNING
         self.plans: dict[PlanKey, Plan] = {}
         self.planned_for = 0
@@ -92,13 +92,13 @@ class EventPatterns:
         """How long after its end a match may be decided; None: no one knows."""
         return self.span if self.waits else 0
 
-    def prepared(self, events: pa.Table) -> pa.Table:
-        """New events with the columns that kept ones have."""
-        rows = EventRows(self.program, events)
-        extra = {TIME: rows.time.astype(np.int64), DUE: self._deadlines(rows)}
-        extra |= dict.fromkeys((CONSUMED, BEGAN), np.zeros(rows.count, np.int64))
-        for var, mask in self.functions.masks(rows).items():
-            extra[MASK + var] = mask.astype(np.int64)
+    def prepared(self, events: pa.Table, times: Array) -> pa.Table:
+        """New events, which were at these times, with the columns that kept ones have."""
+        extra = {TIME: times, DUE: self._deadlines(events, times)}
+        extra |= dict.fromkeys((CONSUMED, BEGAN), np.zeros(len(times), np.int64))
+        if self.functions.registered:
+            for var, mask in self.functions.masks(EventRows(self.program, events)).items():
+                extra[MASK + var] = mask.astype(np.int64)
         return with_columns(events, extra)
 
     def fitted(self, table: pa.Table | None) -> pa.Table | None:
@@ -106,12 +106,15 @@ class EventPatterns:
         if table is None or not table.num_rows:
             return table
         table = table.take(arrow(Arrangement(table, self.layout, np.arange(table.num_rows)).sequence()))
-        return with_columns(table, {DUE: self._deadlines(EventRows(self.program, table))})
+        return with_columns(table, {DUE: self._deadlines(table, numpy_of(flat(table.column(TIME))))})
 
-    def _deadlines(self, rows: EventRows) -> Array:
+    def _deadlines(self, events: pa.Table, times: Array) -> Array:
         within = self.program.query.within
-        due: Array = rows.opening + rows.within if isinstance(within, Duration) else np.full(rows.count, FOREVER)
-        return due.astype(np.int64)
+        if not isinstance(within, Duration):
+            return np.full(len(times), FOREVER)
+        begin = times if self.program.start is None else EventRows(self.program, events).begin
+        due: Array = begin + within.microseconds * ticks_of(self.program)
+        return due
 
     def take(self, new: pa.Table | None, before: int, watermark: int) -> pa.Table | None:
         """New events; what is decided now that `watermark` has come."""
@@ -209,10 +212,11 @@ class EventPatterns:
 
     def _in_order(self, touched: Touched) -> Touched:
         """Events that came in between, at their place."""
-        table, new = touched.table, np.flatnonzero(touched.is_new)
+        table = touched.table
         time = numpy_of(flat(table.column(TIME)))
-        follows = time[new] > time[new - 1]
-        if table.num_rows < 2 or bool((follows | np.isin(new, touched.bounds)).all()):
+        follows = np.append(True, time[1:] > time[:-1])
+        follows[touched.bounds[:-1]] = True
+        if follows[touched.is_new].all():
             return touched
         sequence = Arrangement(table, self.layout, touched.is_new.astype(np.int64)).sequence()
         table = table.take(arrow(sequence))

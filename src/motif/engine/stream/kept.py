@@ -72,7 +72,7 @@ class Kept:
     """Rows that may still matter."""
 
     def __init__(self, keys: Sequence[int], due: str, delays: Sequence[int] = (0,)) -> None:
-        """`due`: the column with the moment that decides something, which may happen again after `delays`."""
+        """`due`: the column with the moment after which, by `delays`, something is decided; none: time does nothing."""
         self.keys = keys
         self.due = due
         self.delays = delays
@@ -297,7 +297,7 @@ class Kept:
     def _next_due(self, table: pa.Table, now: int) -> int:
         """The first moment after now at which something is decided."""
         ahead = [due[~is_past(due, now)] for due in self._moments(table)]
-        return min(int(due.min(initial=FOREVER)) for due in ahead)
+        return min((int(due.min(initial=FOREVER)) for due in ahead), default=FOREVER)
 
 
 def _hashable(array: pa.Array) -> list[Any]:

@@ -63,7 +63,7 @@ class RowPatterns:
         """When time alone decides something, or forever."""
         return self.kept.next_due(BEGINNING)
 
-    def prepared(self, rows: pa.Table) -> pa.Table:
+    def prepared(self, rows: pa.Table, times: Array) -> pa.Table:  # noqa: ARG002 - rows have theirs in a column
         """New rows with the columns that kept ones have."""
         facts = {AHEAD: 1, NUMBER: 0, DROPPED: 0, COVERED: 0, DUE: FOREVER}
         return with_columns(rows, {name: np.full(rows.num_rows, value, np.int64) for name, value in facts.items()})

@@ -116,7 +116,7 @@ class StreamSession:
         if not self.patterns.is_eager:
             self.pending.append(rows)
             return emitted
-        return emitted.and_then(self._taken(self.patterns.prepared(rows), self.watermark, self.watermark))
+        return emitted.and_then(self._taken(self.patterns.prepared(rows, times), self.watermark, self.watermark))
 
     def advance(self, watermark: int) -> Emitted:
         """All rows at or before the watermark have come; it never goes back."""
@@ -205,7 +205,7 @@ class StreamSession:
             return None
         if rows.num_rows > 1:
             rows = rows.take(arrow(Arrangement(rows, self.layout).sequence()))
-        return self.patterns.prepared(rows)
+        return self.patterns.prepared(rows, self._times(rows))
 
     def _taken(self, rows: pa.Table | None, before: int, watermark: int) -> Emitted:
         found = self.patterns.take(rows, before, watermark)

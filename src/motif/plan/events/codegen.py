@@ -198,7 +198,7 @@ class _Writer:
         forbidding = [n for n in absent if self.way.elements[n].var in self.negated]
         if forbidding:
             self.tests[self.steps.level(forbidding[0])].append(scalar)
-        elif absent and not lists:
+        elif absent and not condition.names - self.single:  # a list, of another way even, is read when it is complete
             for number in absent:
                 self.tests[self.steps.level(number)].append(scalar)
         elif len(lists) == 1 and len(condition.names - self.single) == 1 and not condition.folded:
