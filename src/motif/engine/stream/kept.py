@@ -23,7 +23,7 @@ from motif.engine.watermark import BEGINNING, FOREVER, is_past
 FEW = 8
 """Partitions (and new rows) of a step that looks them up one by one."""
 MOST_RECENT = 1_000
-"""Partitions that stay apart before they are put in with the others."""
+"""Partitions that stay apart, or are gone from the others, before all are put in one table again."""
 
 Key = tuple[Hashable, ...]
 
@@ -62,7 +62,7 @@ class Contents:
 
     base: pa.Table | None = None
     taken: frozenset[int] = frozenset()
-    """Numbers of partitions of `base`."""
+    """Numbers of the partitions that were, as they come in `base`."""
     recent: dict[Key, Recent] = field(default_factory=dict)
     due: int = FOREVER
     """No moment that decides something comes before."""
@@ -119,6 +119,8 @@ class Kept:
         is_due = before < now and is_past(self.contents.due, now)
         if new is None and not is_due:
             return None
+        if max(len(self.contents.recent), len(self.contents.taken)) > MOST_RECENT:
+            self._settle()
         if now < FOREVER and self._can_look_up(new):
             keys = self._due_keys(before, now) if is_due else []
             if keys is not None:
@@ -140,8 +142,6 @@ class Kept:
                 part = table if len(bounds) == 2 else table.slice(low, high - low)
                 own = due if len(bounds) == 2 else self._next_due(part, now)
                 self.contents.recent[self._key_of(part)] = Recent(part, own)
-        if len(self.contents.recent) > MOST_RECENT:
-            self._settle()
 
     def drop(self, gone: Array) -> None:
         """Let go of some rows, numbered as in `table`."""
