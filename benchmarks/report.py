@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -137,22 +136,30 @@ def _one_form(rows: Sequence[Row], workloads: dict[str, Workload]) -> list[Row]:
 
 
 def _facts(rows: Sequence[Row]) -> str:
-    """The machines and versions, a line for each run that is shown, the latest first."""
-    runs = Counter(row["date"] for row in rows)
-    by_date = {row["date"]: row for row in rows}
-    return "\n".join(_run_facts(by_date[date], count) for date, count in sorted(runs.items(), reverse=True))
+    """The machines and versions, a line for all runs that have them in common, the latest first."""
+    runs: dict[tuple[str, str], list[Row]] = {}
+    for row in sorted(rows, key=lambda row: row["date"], reverse=True):
+        form = "short" if row["quick"] == "1" else "full"
+        runs.setdefault((form, _conditions(row)), []).append(row)
+    return "\n".join(_run_facts(form, shared, own) for (form, shared), own in runs.items())
 
 
-def _run_facts(row: Row, count: int) -> str:
-    form = "short" if row["quick"] == "1" else "full"
+def _conditions(row: Row) -> str:
     names = {"duckdb": "DuckDB", "polars": "Polars", "pandas": "pandas", "pyspark": "PySpark", "flink": "Flink"}
     names |= {"pyarrow": "pyarrow", "numpy": "NumPy", "numba": "Numba", "java": "Java"}
     versions = ", ".join(f"{label} {row[name]}" for name, label in names.items() if row.get(name))
     return (
-        f"- {row['date']}: {count:,} lines of the {form} form, Motif {row['commit']} (source {row['engine']}), "
-        f"{row['cores']} cores ({row['cpu']}), {row['memory_gb']} GB, Linux {row['kernel']}, load {row['load']}; "
-        f"Python {row['python']}, {versions}."
+        f"Motif {row['commit']} (source {row['engine']}), {row['cores']} cores ({row['cpu']}), {row['memory_gb']} GB, "
+        f"Linux {row['kernel']}; Python {row['python']}, {versions}"
     )
+
+
+def _run_facts(form: str, conditions: str, rows: Sequence[Row]) -> str:
+    dates = sorted({row["date"] for row in rows})
+    when = dates[0] if len(dates) == 1 else f"{dates[0]} to {dates[-1]}"
+    loads = sorted({float(row["load"]) for row in rows})
+    load = f"{loads[0]:g}" if len(loads) == 1 else f"{loads[0]:g} to {loads[-1]:g}"
+    return f"- {when}: {len(rows):,} lines of the {form} form, {conditions}; load {load}."
 
 
 def _dated(figure: Figure) -> tuple[str, ...]:
