@@ -16,6 +16,8 @@ from motif.ir.types import Type
 from motif.plan.scalar import Lane, lane
 
 Array = npt.NDArray[Any]
+FEW, HELD = 8, 256
+"""So few values are faster cut out one by one than taken; but of so many only, as a slice holds on to the rest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,21 @@ def chosen(table: pa.Table, flags: Array) -> pa.Table:
     if not len(rows) or rows[-1] - rows[0] + 1 == len(rows):
         return table.slice(int(rows[0]) if len(rows) else 0, len(rows))
     return table.take(arrow(rows))
+
+
+def values_at(array: pa.Array, positions: Array) -> pa.Array:
+    """Values at some positions, NULL at -1."""
+    if len(positions) > FEW or len(array) > HELD:
+        return array.take(arrow(np.maximum(positions, 0), positions < 0))
+    parts = [array.slice(at, 1) if at >= 0 else pa.nulls(1, array.type) for at in positions.tolist()]
+    return parts[0] if len(parts) == 1 else pa.concat_arrays(parts) if parts else array.slice(0, 0)
+
+
+def rows_at(table: pa.Table, positions: Array) -> pa.Table:
+    """Some rows."""
+    if len(positions) > FEW or table.num_rows > HELD or not len(positions):
+        return table.take(arrow(positions))
+    return pa.concat_tables([table.slice(at, 1) for at in positions.tolist()])
 
 
 def as_type(array: pa.Array, kind: pa.DataType) -> pa.Array:

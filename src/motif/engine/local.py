@@ -34,7 +34,7 @@ class LocalColumns:
         self, exprs: Sequence[Expr], chosen: Expr | None, schema: Schema, dialect: str, given: pa.Schema
     ) -> None:
         """`given`: the columns as the host gives them. Raises `MotifError` where the host is needed."""
-        self.given = given
+        self.given = list(given.names), list(given.types)
         self.names = list(schema)
         self.types = list(schema.values())
         wanted = [*exprs, *([] if chosen is None else [chosen])]
@@ -48,7 +48,7 @@ class LocalColumns:
         self.is_filtered = chosen is not None
         kinds = [*given.types, *([] if chosen is None else [pa.bool_()])]
         typed = zip(self.nodes, kinds, strict=True)
-        self.computed = [(node, np.dtype(kind.to_pandas_dtype())) for node, kind in typed if not isinstance(node, Read)]
+        self.computed = [(node, kind) for node, kind in typed if not isinstance(node, Read)]
         markers, environment = generate_columns([node for node, _ in self.computed])
         self.loop = columns_loop(markers)
         self.read = environment.columns
@@ -93,8 +93,9 @@ class LocalColumns:
         inputs = [flat(rows.column(name)) for name in self.names]
         computed = iter(self._computed(inputs, rows.num_rows))
         columns = [inputs[node.column] if isinstance(node, Read) else next(computed) for node in self.nodes]
-        fitted = [as_type(column, kind) for column, kind in zip(columns, self.given.types, strict=False)]
-        table = pa.Table.from_arrays(fitted, self.given.names)
+        names, kinds = self.given
+        fitted = [as_type(column, kind) for column, kind in zip(columns, kinds, strict=False)]
+        table = pa.Table.from_arrays(fitted, names)
         if not self.is_filtered:
             return table
         passed = numpy_of(columns[-1]) & (null_flags(columns[-1]) == 0)
@@ -107,16 +108,20 @@ class LocalColumns:
         nulls: list[list[bool]] = [[] for _ in self.computed]
         self.loop(count, values, flags, *self.constants, results, nulls)
         columns = zip(self.computed, results, nulls, strict=True)
-        return [
-            arrow(np.array(part, kind), np.array(gone, bool) if any(gone) else None)
-            for (_, kind), part, gone in columns
-        ]
+        return [pa.array(_python_values(part, gone, kind), kind) for (_, kind), part, gone in columns]
 
 
 def _plain_values(array: pa.Array, kind: Type) -> list[Any]:
     """Numbers as in their lane; what has codes elsewhere as it is."""
     values: list[Any] = array.to_pylist() if lane(kind) is Lane.CODE else to_lanes(array, kind).values.tolist()
     return values
+
+
+def _python_values(values: list[Any], nulls: list[bool], kind: pa.DataType) -> list[Any]:
+    """What the loop computed: truth is a number in it."""
+    if pa.types.is_boolean(kind):
+        values = [value != 0 for value in values]
+    return [None if gone else value for value, gone in zip(values, nulls, strict=True)] if any(nulls) else values
 
 
 def _plain_constant(node: Const) -> Any:

@@ -15,7 +15,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from motif.engine.arrays import Array, Lanes, arrow, arrow_strings, decimals, null_flags, numpy_of, plain_type, to_lanes
+from motif.engine.arrays import (
+    Array,
+    Lanes,
+    arrow,
+    arrow_strings,
+    decimals,
+    null_flags,
+    numpy_of,
+    plain_type,
+    to_lanes,
+    values_at,
+)
 from motif.engine.matcher import Matches, Rows
 from motif.errors import QueryDataError
 from motif.ir.expr import End
@@ -67,13 +78,13 @@ class Measures:
         """The values of a leaf, one per output row."""
         match leaf:
             case RowValue(column=column):
-                return self.rows.arrays[column].take(arrow(self.output.row))
+                return values_at(self.rows.arrays[column], self.output.row)
             case Number():
                 return self.nulled(self.per_match(self.matches.number))
             case IsMatched():
                 return arrow(~self.unmatched)
             case Gather(column=int(column)):
-                return self.take(self.rows.arrays[column], self.position(leaf))
+                return values_at(self.rows.arrays[column], self.position(leaf))
             case Gather():
                 return self.label_at(self.position(leaf))
             case Folded():
@@ -89,9 +100,6 @@ class Measures:
     def nulled(self, values: Array, nulls: Array | None = None) -> pa.Array:
         """Values with NULL for unmatched rows."""
         return arrow(values, self.unmatched if nulls is None else self.unmatched | nulls)
-
-    def take(self, array: pa.Array, position: Array) -> pa.Array:
-        return array.take(arrow(np.maximum(position, 0), position < 0))
 
     @cached_property
     def entry_row(self) -> Array:
@@ -143,7 +151,7 @@ class Measures:
         start, end = self.per_match(self.matches.start), self.per_match(self.matches.end)
         inside = (row >= start) & (row < end)
         entry = np.where(inside, row - start + self.per_match(self.matches.offsets[:-1]), 0)
-        return self.take(names, np.where(inside, self.matches.labels[entry], -1))
+        return values_at(names, np.where(inside, self.matches.labels[entry], -1))
 
     # -- aggregates
 
@@ -212,7 +220,7 @@ class Measures:
             case "count":
                 return self.nulled(counts)
             case "min" | "max":
-                return self.take(column, np.where(none | self.unmatched, -1, at))
+                return values_at(column, np.where(none | self.unmatched, -1, at))
             case "avg":
                 divisor = np.where(none, 1, counts) * 10.0 ** scale(kind)
                 return self.nulled(values / divisor, none)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
@@ -63,51 +65,58 @@ def _type(name: object, kind: Any) -> pa.DataType:
     )
 
 
-def as_table(rows: Any, schema: pa.Schema) -> pa.Table:
-    """A row (a mapping), several, or a table, with the columns of the stream in their order; missing ones are NULL."""
-    if isinstance(rows, Mapping):
-        return _from_rows([rows], schema)
-    if isinstance(rows, Sequence) and not isinstance(rows, str | bytes):
-        return _from_rows(list(rows), schema)
-    if isinstance(rows, str | bytes):
-        raise MotifError("rows cannot be a text", hint="push mappings from column names to values, or a table")
-    table = to_arrow(rows)
-    if table.schema.equals(schema):
-        return table
-    _check_names(table.column_names, schema)
-    columns = [
-        table.column(field.name) if field.name in table.column_names else pa.nulls(table.num_rows, field.type)
-        for field in schema
-    ]
-    try:
-        return pa.Table.from_arrays(columns, names=schema.names).cast(schema)
-    except (pa.ArrowException, ValueError) as error:
-        raise MotifError(f"the rows do not fit the columns of the stream: {error}") from None
+@dataclass(frozen=True)
+class Arriving:
+    """Makes tables with the columns of a stream, in their order; columns that are missing are NULL."""
 
+    schema: pa.Schema
 
-def _from_rows(rows: list[Any], schema: pa.Schema) -> pa.Table:
-    for row in rows:
-        if not isinstance(row, Mapping):
-            raise MotifError(
-                f"a row cannot be a {type(row).__name__}", hint="push mappings from column names to values, or a table"
-            )
-        if not row.keys() <= _known(schema):
-            _check_names(row, schema)
-    try:
-        columns = [pa.array([row.get(field.name) for row in rows], field.type) for field in schema]
-    except (pa.ArrowException, ValueError, TypeError, OverflowError) as error:
-        raise MotifError(f"the rows do not fit the columns of the stream: {error}") from None
-    return pa.Table.from_arrays(columns, schema=schema)
+    @cached_property
+    def fields(self) -> dict[str, pa.DataType]:
+        """Names with types; asking the schema anew for every row takes longer than the row itself."""
+        return dict(zip(self.schema.names, self.schema.types, strict=True))
 
+    def table(self, rows: Any) -> pa.Table:
+        """Of a row (a mapping), several, or a table."""
+        if isinstance(rows, Mapping):
+            return self._from_rows([rows])
+        if isinstance(rows, Sequence) and not isinstance(rows, str | bytes):
+            return self._from_rows(list(rows))
+        if isinstance(rows, str | bytes):
+            raise MotifError("rows cannot be a text", hint="push mappings from column names to values, or a table")
+        table = to_arrow(rows)
+        return table if table.schema.equals(self.schema) else self._fitted(table)
 
-def _known(schema: pa.Schema) -> set[str]:
-    return set(schema.names)
+    def _fitted(self, table: pa.Table) -> pa.Table:
+        self._check_names(table.column_names)
+        columns = [
+            table.column(name) if name in table.column_names else pa.nulls(table.num_rows, kind)
+            for name, kind in self.fields.items()
+        ]
+        try:
+            return pa.Table.from_arrays(columns, names=self.schema.names).cast(self.schema)
+        except (pa.ArrowException, ValueError) as error:
+            raise MotifError(f"the rows do not fit the columns of the stream: {error}") from None
 
+    def _from_rows(self, rows: list[Any]) -> pa.Table:
+        for row in rows:
+            if not isinstance(row, Mapping):
+                raise MotifError(
+                    f"a row cannot be a {type(row).__name__}",
+                    hint="push mappings from column names to values, or a table",
+                )
+            if not row.keys() <= self.fields.keys():
+                self._check_names(row)
+        try:
+            columns = [pa.array([row.get(name) for row in rows], kind) for name, kind in self.fields.items()]
+        except (pa.ArrowException, ValueError, TypeError, OverflowError) as error:
+            raise MotifError(f"the rows do not fit the columns of the stream: {error}") from None
+        return pa.Table.from_arrays(columns, schema=self.schema)
 
-def _check_names(names: Any, schema: pa.Schema) -> None:
-    for name in names:
-        if name not in schema.names:
-            raise MotifError(
-                f"{name} is not a column of the stream",
-                hint=did_you_mean(str(name), schema.names) or f"its columns are {', '.join(schema.names)}",
-            )
+    def _check_names(self, names: Any) -> None:
+        for name in names:
+            if name not in self.fields:
+                raise MotifError(
+                    f"{name} is not a column of the stream",
+                    hint=did_you_mean(str(name), list(self.fields)) or f"its columns are {', '.join(self.fields)}",
+                )

@@ -24,7 +24,7 @@ from motif.engine.stream.session import Emitted, StreamSession
 from motif.engine.stream.status import Status
 from motif.engine.watermark import BEGINNING, FOREVER, after_lateness, is_past
 from motif.errors import MotifError, did_you_mean
-from motif.hosts.arriving import as_table, schema_of
+from motif.hosts.arriving import Arriving, schema_of
 from motif.hosts.duckdb_events import BASE
 from motif.hosts.duckdb_link import Link, linked
 from motif.hosts.kinds import late_events, with_kinds
@@ -62,6 +62,7 @@ class Stream:
         self.options = StreamOptions(lateness, emit, on_error)
         self.events = EventOptions(time, type, order_by, functions or {})
         self.schemas = _inputs(schema)
+        self.arriving = {name: Arriving(own) for name, own in self.schemas.items()}
         self.queries = _parsed(query, self.events)
         self.links = linked(self.queries, self.schemas, self.events, self.options)
         self.ticks = 10 ** scale(self.links[0].planned.layout.order[0].type)
@@ -79,7 +80,7 @@ class Stream:
         self._check_open()
         name = self._input(input)
         with self._all_or_nothing():
-            table, late = self._in_time(as_table(rows, self.schemas[name]))
+            table, late = self._in_time(self.arriving[name].table(rows))
             emitted = self.links[0].session.push(self.links[0].taken(name, table, self.schemas))
             self.latest[name] = max(self.latest[name], self._latest(table))
             slowest = min(self.latest.values())

@@ -5,6 +5,7 @@ expressions over leaves, which the host computes after the matching.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeAlias
 
 from motif.errors import QueryBindError, UnsupportedQuery
@@ -58,14 +59,14 @@ class IsMatched:
 Leaf: TypeAlias = RowValue | Gather | Folded | Number | IsMatched
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Outputs:
     """What the engine returns (leaf i is column `leaf_name(i)`), and the final columns over it."""
 
     leaves: tuple[Leaf, ...]
     columns: tuple[tuple[str, Expr], ...]
 
-    @property
+    @cached_property
     def is_plain(self) -> bool:
         """No arithmetic is left for the host: every final column is a leaf."""
         return all(isinstance(expr, Column) for _, expr in self.columns)

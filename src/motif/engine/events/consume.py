@@ -38,6 +38,15 @@ class Trials:
     """The event at which is decided, -1 for a deadline."""
     until: Array
 
+    def take(self, chosen: Array) -> Trials:
+        """Some of them, in some order."""
+        return Trials(*(getattr(self, name)[chosen] for name in Trials.__slots__))
+
+    @classmethod
+    def joined(cls, parts: Sequence[Trials]) -> Trials:
+        """All of several ones."""
+        return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in cls.__slots__))
+
 
 class Consumer:
     """Fires matches of one run of events."""
@@ -70,21 +79,14 @@ class Consumer:
 
     def _trials(self) -> Trials:
         parts = [self._trials_of(number) for number in range(len(self.drivers))]
-        fields = [np.concatenate([getattr(part, name) for part in parts]) for name in Trials.__slots__]
-        trials = Trials(*fields)
-        if self.step is not None:
-            chosen = self._in_step(trials, self.step)
-            fields = [field[chosen] for field in fields]
-            trials = Trials(*fields)
+        parts = [part for part in parts if len(part.join)] or parts[:1]
+        trials = parts[0] if len(parts) == 1 else Trials.joined(parts)
+        if len(trials.join) < 2:
+            return trials
         # Events at their place, deadlines after all events of their time.
         late = trials.decisive < 0
-        order = np.lexsort((trials.event, trials.join, trials.decisive, late, trials.clock, trials.segment))
-        return Trials(*(field[order] for field in fields))
-
-    def _in_step(self, trials: Trials, step: Step) -> Array:
-        """Decision points that are reached in a step."""
-        due = step.falls_due(self.rows, trials.clock, trials.segment)
-        return np.where(trials.decisive < 0, due, step.is_new[trials.decisive])
+        keys = (trials.event, trials.join, trials.decisive, late, trials.clock, trials.segment)
+        return trials.take(np.lexsort(keys))
 
     def _trials_of(self, number: int) -> Trials:
         rows, driver, way = self.rows, self.drivers[number], self.ways[number]
@@ -94,6 +96,8 @@ class Consumer:
         else:
             events = rows.candidates(way.elements[driver].var)
         waits = way.waits
+        if self.step is not None:
+            events = events[self._is_reached(self.step, events, waits=waits)]
         return Trials(
             join=np.full(len(events), number),
             event=np.full(len(events), -1) if driver is None else events,
@@ -102,6 +106,12 @@ class Consumer:
             decisive=np.full(len(events), -1) if waits else events,
             until=self._reach()[events] if waits else events + 1,
         )
+
+    def _is_reached(self, step: Step, events: Array, *, waits: bool) -> Array:
+        """Whether what these events decide is decided in a step."""
+        if not waits:
+            return step.is_new[events]
+        return step.falls_due(self.rows, self.rows.deadlines[events], self.rows.segment[events])
 
     def _reach(self) -> Array:
         """Per event, the first position after the deadline of a match that begins with it."""
@@ -159,7 +169,9 @@ class Consumer:
         return self.rows.result_columns[1]
 
     def _ints(self, values: Any) -> Any:
-        return np.ascontiguousarray(values, np.int64) if self.compiled else [int(v) for v in values]
+        if self.compiled:
+            return np.ascontiguousarray(values, np.int64)
+        return values.tolist() if isinstance(values, np.ndarray) else [int(v) for v in values]
 
     def _zeros(self, size: int) -> Any:
         return np.zeros(size, np.int64) if self.compiled else [0] * size

@@ -32,7 +32,7 @@ NEVER = 2 * FAR
 
 
 def newly_decided(rows: EventRows, functions: Functions, step: Step, mode: Mode) -> EventMatches:
-    """Matches of a query without CONSUMING."""
+    """Matches of a query without CONSUMING, in any order."""
     return _Decided(rows, functions, step, mode).matches()
 
 
@@ -57,7 +57,7 @@ class _Decided:
         if len(found) and picks:
             found = apply_picks(self._with_rivals(found), picks, self.rows.segment)
             found = found.take(np.flatnonzero(self._is_decided(found)))
-        return found.in_order(self.program.variables) if len(found) > 1 else found
+        return found
 
     def _around_drivers(self) -> EventMatches:
         """Matches decided now, were it not for PICK."""

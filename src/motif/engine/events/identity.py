@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import math
+import struct
 from typing import Any
 
 import numpy as np
@@ -15,15 +17,19 @@ from motif.ir.types import Kind, Type
 from motif.plan.scalar import Lane, lane
 
 FEW = 32
-"""So many values are faster hashed one by one than looked up."""
-_NULL = np.uint64(0x9E3779B97F4A7C15)
-_STEP = np.uint64(0xD1342543DE82EF95)
-_MIXERS = ((np.uint64(30), np.uint64(0xBF58476D1CE4E5B9)), (np.uint64(27), np.uint64(0x94D049BB133111EB)))
-_LAST_SHIFT = np.uint64(31)
+"""So many matches are faster hashed one by one: a stream gives one at a time."""
+NULL, STEP = 0x9E3779B97F4A7C15, 0xD1342543DE82EF95
+MIXERS = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB))
+LAST_SHIFT = 31
+_NULL, _STEP, _LAST_SHIFT = np.uint64(NULL), np.uint64(STEP), np.uint64(LAST_SHIFT)
+_MIXERS = tuple((np.uint64(shift), np.uint64(factor)) for shift, factor in MIXERS)
+_ALL_BITS = (1 << 64) - 1
 
 
 def match_ids(rows: EventRows, matches: EventMatches) -> Array:
     """One signed 64-bit number per match."""
+    if 0 < len(matches) <= FEW and len(matches.items) <= FEW:
+        return _few_ids(rows, matches)
     used = _used(matches, rows.count)
     events = np.zeros(rows.count + 1, np.uint64)
     events[used] = _event_hashes(rows, used)
@@ -79,22 +85,21 @@ def _value_hashes(array: pa.Array, kind: Type) -> Array:
     nulls = null_flags(array) == 1
     if pa.types.is_null(array.type):
         return np.full(len(array), _NULL)
-    if lane(kind) is Lane.CODE:
-        values = _text_hashes(array, nulls)
-    elif lane(kind) is Lane.FLOAT:
-        numbers = to_lanes(array, kind).values
-        values = np.where(np.isnan(numbers), np.nan, numbers + 0.0).view(np.uint64)
-    else:
-        numbers = to_lanes(array, kind).values
-        if kind.kind in (Kind.TIMESTAMP, Kind.TIMESTAMP_TZ):
-            numbers = numbers * 10 ** (3 - kind.scale)  # nanoseconds, whatever the host counts in
-        values = np.ascontiguousarray(numbers).view(np.uint64)
+    values = _text_hashes(array, nulls) if lane(kind) is Lane.CODE else _bits(array, kind)
     return np.where(nulls, _NULL, _mixed(values + np.uint64(1)))
 
 
+def _bits(array: pa.Array, kind: Type) -> Array:
+    """Numbers as unsigned ones, equal where they are."""
+    numbers = to_lanes(array, kind).values
+    if lane(kind) is Lane.FLOAT:
+        return np.where(np.isnan(numbers), np.nan, numbers + 0.0).view(np.uint64)
+    if kind.kind in (Kind.TIMESTAMP, Kind.TIMESTAMP_TZ):
+        numbers = numbers * 10 ** (3 - kind.scale)  # nanoseconds, whatever the host counts in
+    return np.ascontiguousarray(numbers).view(np.uint64)
+
+
 def _text_hashes(array: pa.Array, nulls: Array) -> Array:
-    if len(array) <= FEW:
-        return np.array([_text_hash(value) for value in array.to_pylist()], np.uint64)
     encoded = as_type(array, plain_type(array.type)).dictionary_encode()
     digests = [_text_hash(value) for value in encoded.dictionary.to_pylist()]
     table = np.array(digests or [0], np.uint64)
@@ -108,7 +113,8 @@ def _text_hash(value: Any) -> int:
 
 def _ordinals(rows: EventRows, positions: Array) -> Array:
     """Events that cannot be told apart, not even by what they may be bound to, are numbered."""
-    if rows.count < 2:
+    is_first = rows.time[positions] != rows.time[positions - 1]
+    if rows.count < 2 or is_first.all():
         return np.zeros(len(positions), np.int64)
     ties = np.flatnonzero((rows.time[1:] == rows.time[:-1]) & (rows.segment[1:] == rows.segment[:-1]))
     alike = np.ones(len(ties), bool)
@@ -124,3 +130,62 @@ def _ordinals(rows: EventRows, positions: Array) -> Array:
     same[ties[alike] + 1] = True
     since = np.maximum.accumulate(np.where(same, 0, np.arange(rows.count)))
     return positions - since[positions]
+
+
+# -- the same numbers one by one
+
+
+def _few_ids(rows: EventRows, matches: EventMatches) -> Array:
+    variables, seed = rows.program.variables, int(rows.program.fingerprint[:16], 16)
+    bindings = [matches.binding(match, variables) for match in range(len(matches))]
+    positions = sorted({event for binding in bindings for bound in binding for event in bound})
+    events = dict(zip(positions, _few_event_hashes(rows, positions), strict=True))
+    ids = []
+    for binding in bindings:
+        number = seed
+        for var, bound in zip(variables, binding, strict=True):
+            if var in matches.singles:
+                part = events[bound[0]] if bound else NULL
+            else:
+                part = sum(_mix(events[event] + place * STEP) for place, event in enumerate(bound, 1))
+            number = _mix(number * STEP + part)
+        ids.append(number)
+    return np.array(ids, np.uint64).view(np.int64)
+
+
+def _few_event_hashes(rows: EventRows, positions: list[int]) -> list[int]:
+    hashes = [0] * len(positions)
+    for column in rows.program.identity:
+        values = _few_value_hashes(rows.rows.arrays[column], rows.program.types[column], positions)
+        hashes = [_mix(h * STEP + value) for h, value in zip(hashes, values, strict=True)]
+    if all(at == 0 or rows.time[at] != rows.time[at - 1] for at in positions):
+        return hashes
+    ordinals = _ordinals(rows, np.array(positions, np.int64)).tolist()
+    return [h + ordinal for h, ordinal in zip(hashes, ordinals, strict=True)]
+
+
+def _few_value_hashes(array: pa.Array, kind: Type, positions: list[int]) -> list[int]:
+    if lane(kind) is Lane.CODE or pa.types.is_null(array.type):
+        values = [array[at].as_py() for at in positions]
+        return [NULL if value is None else _mix(_text_hash(value) + 1) for value in values]
+    first, last = positions[0], positions[-1]
+    near = to_lanes(array.slice(first, last - first + 1), kind)  # faster than to take them
+    numbers = [None if near.nulls[at - first] else near.values[at - first].item() for at in positions]
+    return [NULL if number is None else _mix(_few_bits(number, kind) + 1) for number in numbers]
+
+
+def _few_bits(number: Any, kind: Type) -> int:
+    """As `_bits` does it, of one number."""
+    if lane(kind) is Lane.FLOAT:
+        bits: int = struct.unpack("<q", struct.pack("<d", math.nan if math.isnan(number) else number + 0.0))[0]
+        return bits
+    scaled: int = number * 10 ** (3 - kind.scale) if kind.kind in (Kind.TIMESTAMP, Kind.TIMESTAMP_TZ) else number
+    return scaled
+
+
+def _mix(value: int) -> int:
+    """As `_mixed` does it, of one number."""
+    value &= _ALL_BITS
+    for shift, factor in MIXERS:
+        value = (value ^ (value >> shift)) * factor & _ALL_BITS
+    return value ^ (value >> LAST_SHIFT)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from motif.engine.events.rows import EventRows, Plan
+from motif.engine.events.zones import BLOCK
 from motif.kernels import join
 from motif.plan.events.codegen import JoinCode, generate_tests
 from motif.plan.events.steps import Steps, choose_steps
@@ -11,12 +14,15 @@ from motif.plan.events.ways import Element, Role, Way
 
 def planned(rows: EventRows, number: int, driver: int | None = None, *, choose: bool = True) -> Plan:
     """The plan for a way; made once for the events of a run, or of many."""
-    key = (number, driver, choose)
+    is_small = driver is not None and rows.count <= BLOCK
+    key = (number, driver, choose, is_small)
     if key not in rows.plans:
         program, way = rows.program, rows.program.ways[number]
         steps = choose_steps(program.query, way, program.conditions, rows.estimates, driver)
         if not choose:
             steps = Steps(steps.way, steps.elements, steps.lookups, steps.zones)
+        if is_small:  # a step of a stream: no block of candidates could be passed over
+            steps = replace(steps, zones=(None,) * len(steps.zones))
         code = generate_tests(program.query, steps, program.conditions, rows.ticks, intervals=rows.intervals)
         rows.plans[key] = Plan(steps, code, _static(rows, way, steps, code))
     return rows.plans[key]

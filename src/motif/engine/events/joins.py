@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from copy import copy
 from dataclasses import dataclass
+from itertools import accumulate, chain
 from typing import Any
 
 import numpy as np
@@ -183,25 +184,30 @@ class WayJoin:
 
     def _arguments(self, plan: Plan) -> tuple[list[Any], list[Any], list[Any]]:
         rows = self.rows
-        static = [*map(self._ints, plan.static), *self._flat(self.groups)]
-        times = [self._column(part) for part in (rows.bounds, rows.time, rows.begin, rows.clock, rows.opening)]
-        return static, times, self._work(self.groups)
+        own = list(map(self._ints, plan.static)) if self.compiled else plan.static  # only read
+        moments = (rows.time, rows.begin, rows.clock, rows.opening)
+        columns = {id(part): self._column(part) for part in moments}  # often all the same
+        times = [self._column(rows.bounds), *(columns[id(part)] for part in moments)]
+        return [*own, *self._flat(self.groups)], times, self._work(self.groups)
 
     def _flat(self, groups: list[Groups]) -> list[Any]:
         """Offsets of each level's part, and the parts one after the other."""
         fields = [[getattr(group, name) for group in groups] for name in ("positions", "starts", "codes")]
-        offsets = [np.cumsum([0, *(len(part) for part in parts[:-1])]) for parts in fields]
-        flat = [np.concatenate(parts).astype(np.int64) for parts in fields]
-        return [*(self._ints(part) for part in offsets), *(self._column(part) for part in flat)]
+        offsets = [_offsets(map(len, parts)) for parts in fields]
+        return [*(self._ints(part) for part in offsets), *(self._concatenated(parts) for parts in fields)]
+
+    def _concatenated(self, parts: list[Array]) -> Any:
+        if self.compiled:
+            return np.concatenate(parts).astype(np.int64)
+        return list(chain.from_iterable(part.tolist() for part in parts))
 
     def _work(self, groups: list[Groups]) -> list[Any]:
         """bound, count, cursor, end, item_at, items, item_cursor."""
         sizes = [len(g.positions) if e.role is Role.LIST else 0 for e, g in zip(self.elements, groups, strict=True)]
         total = sum(sizes) + 1
-        item_at = np.cumsum([0, *sizes[:-1]])
         per_level = [self._zeros(self.depth) for _ in range(4)]
         each = any(element.each for element in self.elements)
-        return [*per_level, self._ints(item_at), self._zeros(total), self._zeros(total if each else 1)]
+        return [*per_level, self._ints(_offsets(sizes)), self._zeros(total), self._zeros(total if each else 1)]
 
     def _environment(self, environment: Any) -> tuple[Any, ...]:
         rows = self.rows.rows
@@ -221,7 +227,7 @@ class WayJoin:
         sources = [-1 if z is None else self.steps.level(z.element) for z in self.steps.zones]
         operators = [0 if z is None else ("<", "<=", ">", ">=").index(z.operator) for z in self.steps.zones]
         limits, blocks, large = ([getattr(z, name) for z in zones] for name in ("limits", "least", "least_large"))
-        offsets = [np.cumsum([0, *(len(part) for part in parts[:-1])]) for parts in (limits, blocks, large)]
+        offsets = [_offsets(map(len, parts)) for parts in (limits, blocks, large)]
         flat = [np.concatenate([getattr(z, name) for z in zones]) for name in ZoneMap.__slots__]
         return [
             self._ints(sources),
@@ -232,6 +238,11 @@ class WayJoin:
             self._ints([NOTHING]),
             *(self._column(part) for part in flat[1:]),
         ]
+
+
+def _offsets(sizes: Iterable[int]) -> list[int]:
+    """Where parts begin that lie one after the other; without NumPy, which takes longer over so few."""
+    return list(accumulate(sizes, initial=0))[:-1]
 
 
 def _array(values: Any, size: int) -> Array:

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from motif.engine.arrays import Array, arrow
+from motif.engine.arrays import Array, arrow, values_at
 from motif.engine.events.identity import match_ids
 from motif.engine.events.matches import EventMatches, Lists
 from motif.engine.events.rows import EventRows
@@ -20,9 +20,6 @@ from motif.ir.types import Type
 from motif.plan.events.outputs import EventLeaf, Folded, MatchId, Moment, Value, Whole
 from motif.plan.outputs import Folded as RowFolded
 from motif.plan.outputs import leaf_name
-
-FEW = 256
-"""Events of which a slice may hold on to the rest."""
 
 
 def leaves(rows: EventRows, matches: EventMatches, *, compiled: bool) -> pa.Table:
@@ -57,10 +54,7 @@ class EventMeasures:
                 assert_never(leaf)
 
     def take(self, column: int, positions: Array) -> pa.Array:
-        array = self.rows.rows.arrays[column]
-        if len(positions) == 1 and positions[0] >= 0 and len(array) <= FEW:  # a slice holds on to all of them
-            return array.slice(int(positions[0]), 1)
-        return array.take(arrow(np.maximum(positions, 0), positions < 0))
+        return values_at(self.rows.rows.arrays[column], positions)
 
     def end(self) -> pa.Array:
         return self.take(self.rows.program.time, self.matches.last())
@@ -122,6 +116,8 @@ class EventMeasures:
         return pa.StructArray.from_arrays(arrays, names=names, mask=arrow(nulls))
 
     def folded(self, leaf: Folded) -> pa.Array:
+        if leaf.name == "count" and leaf.column is None and not leaf.distinct:
+            return arrow(self.entries(leaf.var).count)
         offsets, positions = self.compact(leaf.var)
         folds = _ListFolds(self.rows, offsets, positions, compiled=self.compiled)
         return folds.folded(RowFolded(leaf.name, leaf.column, False, (leaf.var,), leaf.distinct, True))

@@ -117,7 +117,7 @@ def find_in_slices(rows: EventRows, functions: Functions, parts: int, *, compile
     program = rows.program
     if not rows.count or not program.ways:
         return no_matches(rows)
-    rows.masks.update(functions.masks(rows))
+    rows.let_pass(functions.masks(rows))
     joins = [WayJoin(rows, number, Mode(compiled), choose=False) for number in range(len(program.ways))]
     cuts = np.linspace(0, rows.count, parts + 1).astype(np.int64)
 

@@ -94,6 +94,6 @@ def _cut(way: Way, size: int) -> Way:
 def _like(rows: EventRows, program: EventProgram) -> EventRows:
     """The same events for a shorter pattern; results have the columns of the whole one."""
     shorter = EventRows(program, rows.table)
-    shorter.masks = rows.masks
+    shorter.let_pass(rows.masks)
     shorter.__dict__["list_variables"] = rows.list_variables
     return shorter

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -43,8 +44,8 @@ class Plan:
     """The first arguments of the loop."""
 
 
-PlanKey = tuple[int, int | None, bool]
-"""The way, the element bound first, and whether the join makes the first pick."""
+PlanKey = tuple[int, int | None, bool, bool]
+"""The way, the element bound first, whether the join makes the first pick, and whether it is over a few events."""
 
 
 def ticks_of(program: EventProgram) -> int:
@@ -69,7 +70,8 @@ class EventRows:
         self.rows = Rows(program, table, bounds)  # type: ignore[arg-type]  # reads only what both kinds of program have
         self.count = table.num_rows
         self.masks: dict[str, Array] = {}
-        """Candidates by functions of the user, per variable."""
+        """Per variable, 1 for the events it may bind for good; see `let_pass`."""
+        self._found: dict[str, Array] = {}
         self.only: dict[str, Array] = {}
         """Positions to which a variable is restricted for the time being."""
         self.plans: dict[PlanKey, Plan] = {}
@@ -169,9 +171,16 @@ class EventRows:
             last = np.where(last >= self.bounds[self.segment + 1], FAR, last)
         return last
 
+    def let_pass(self, masks: Mapping[str, Array]) -> None:
+        """Let variables bind only some events from now on: those that functions of the user accept."""
+        self.masks.update((var, mask & self.masks.get(var, 1)) for var, mask in masks.items())
+        self._found.clear()
+
     def candidates(self, var: str) -> Array:
         """Positions that a variable may bind."""
-        found = self._candidates(var)
+        if var not in self._found:
+            self._found[var] = self._candidates(var)
+        found = self._found[var]
         return found[self.only[var][found]] if var in self.only else found
 
     def _candidates(self, var: str) -> Array:

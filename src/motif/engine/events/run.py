@@ -52,7 +52,7 @@ def find_matches(
     """
     if not rows.count or not rows.program.ways:
         return no_matches(rows)
-    rows.masks.update(functions.masks(rows))
+    rows.let_pass(functions.masks(rows))
     query = rows.program.fingerprint
     if compiled is None and (is_large(rows) or is_slow(query, rows.count) or _is_ready(rows, functions)):
         compiled = True

@@ -11,21 +11,20 @@ import logging
 import numpy as np
 import pyarrow as pa
 
-from motif.engine.arrays import Array, arrow, flat, numpy_of
+from motif.engine.arrays import Array, arrow, flat, numpy_of, rows_at
 from motif.engine.events.consume import Consumer
 from motif.engine.events.decided import decided_in, newly_decided
 from motif.engine.events.functions import Functions
 from motif.engine.events.joins import Mode, TooSlow, WayJoin
 from motif.engine.events.matches import EventMatches, joined
 from motif.engine.events.measures import leaves
-from motif.engine.events.parallel import in_time_order
 from motif.engine.events.partial import timed_out
 from motif.engine.events.rows import EventRows, Plan, PlanKey, no_matches, ticks_of
 from motif.engine.events.simulate import Simulation
 from motif.engine.events.step import Step
 from motif.engine.order import Arrangement, Layout
 from motif.engine.pace import is_slow, timed
-from motif.engine.stream.kept import Kept, Touched, too_old, with_columns
+from motif.engine.stream.kept import Kept, Touched, constant, too_old, with_columns
 from motif.engine.watermark import BEGINNING, FOREVER, is_past
 from motif.errors import LimitExceeded
 from motif.ir.event import Duration, EventCount
@@ -95,7 +94,7 @@ class EventPatterns:
     def prepared(self, events: pa.Table, times: Array) -> pa.Table:
         """New events, which were at these times, with the columns that kept ones have."""
         extra = {TIME: times, DUE: self._deadlines(events, times)}
-        extra |= dict.fromkeys((CONSUMED, BEGAN), np.zeros(len(times), np.int64))
+        extra |= dict.fromkeys((CONSUMED, BEGAN), constant(0, len(times)))
         if self.functions.registered:
             for var, mask in self.functions.masks(EventRows(self.program, events)).items():
                 extra[MASK + var] = mask.astype(np.int64)
@@ -163,9 +162,8 @@ class EventPatterns:
         table = touched.table
         rows = EventRows(self.program, table, bounds=touched.bounds)
         rows.plans = self._plans()
-        for name in table.column_names:
-            if name.startswith(MASK):
-                rows.masks[name.removeprefix(MASK)] = numpy_of(flat(table.column(name))).astype(np.uint8)
+        if self.functions.registered:
+            rows.let_pass(_masks(table))
         alive = 1 - numpy_of(flat(table.column(CONSUMED)))
         mode = self._mode(rows.count)
         try:
@@ -197,8 +195,7 @@ class EventPatterns:
         if self.program.query.within is not None:
             over = step.falls_due(rows, rows.deadlines, rows.segment) & ~began & (alive == 1)
             if self.program.query.consuming:
-                for var, _ in self.program.masks:
-                    rows.masks[var] = rows.masks.get(var, np.ones(rows.count, np.uint8)) & alive.astype(np.uint8)
+                rows.let_pass({var: alive.astype(np.uint8) for var, _ in self.program.masks})
             partial = timed_out(rows, self.functions, over, Mode(compiled))
             if len(partial):
                 self.timeouts += (leaves(rows, partial, compiled=compiled),)
@@ -249,12 +246,12 @@ class EventPatterns:
     # -- what is no longer needed
 
     def _prune_sometimes(self, watermark: int) -> None:
-        """Once a window has passed; before that if so many events came that it costs little beside them."""
-        window = FOREVER if self.span is None else self.span
+        """Once two windows have passed; before that if so many events came that it costs little beside them."""
+        span = FOREVER if self.span is None else self.span
         passed, came = watermark - self.pruned_at, self.seen - self.seen_at_pruning
         is_worth_it = came >= PRUNED_EVENTS + self.kept_at_pruning // 4
-        is_early = self.span is not None and passed <= self.span // PRUNES_PER_WINDOW
-        if passed > window or watermark >= FOREVER or (is_worth_it and not is_early):
+        is_early = self.span is not None and passed <= span // PRUNES_PER_WINDOW
+        if passed > 2 * span or watermark >= FOREVER or (is_worth_it and not is_early):
             self.prune(watermark)
             self.seen_at_pruning, self.kept_at_pruning = self.seen, self.kept.count
 
@@ -314,12 +311,18 @@ class EventPatterns:
         return True
 
 
+def _masks(table: pa.Table) -> dict[str, Array]:
+    """Per variable: 1 for events that functions of the user accept."""
+    names = [name for name in table.column_names if name.startswith(MASK)]
+    return {name.removeprefix(MASK): numpy_of(flat(table.column(name))).astype(np.uint8) for name in names}
+
+
 def by_time(found: pa.Table) -> pa.Table:
     """Matches by when they end, begin, and then by what they are: not by how partitions happen to be kept."""
     if found.num_rows < 2:
         return found
-    ids = numpy_of(flat(found.column(leaf_name(0))))
-    return in_time_order(found.take(arrow(np.argsort(ids))))
+    ids, start, end = (numpy_of(flat(found.column(leaf_name(number)))) for number in range(3))
+    return rows_at(found, np.lexsort((ids, start, end)))
 
 
 def delays_of(program: EventProgram) -> tuple[int, ...]:

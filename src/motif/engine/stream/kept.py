@@ -9,8 +9,10 @@ a while (`recent`), so that a single event does not move all that is kept.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -68,6 +70,18 @@ class Contents:
     """No moment that decides something comes before."""
 
 
+@dataclass(frozen=True, slots=True)
+class Index:
+    """Where the partitions of a table are, and the moments that decide something about one, the earliest first."""
+
+    base: pa.Table
+    bounds: Array
+    numbers: dict[Key, int]
+    moments: Array
+    owners: Array
+    """Whose the moments are."""
+
+
 class Kept:
     """Rows that may still matter."""
 
@@ -77,7 +91,7 @@ class Kept:
         self.due = due
         self.delays = delays
         self.contents = Contents()
-        self._index: tuple[pa.Table, Array, dict[Key, int]] | None = None
+        self._index: Index | None = None
         self._few_in_a_row = 0
 
     @property
@@ -109,7 +123,8 @@ class Kept:
 
     def copy(self) -> Contents:
         """What is kept now; tables never change, so this costs next to nothing."""
-        return replace(self.contents, recent=dict(self.contents.recent))
+        now = self.contents
+        return Contents(now.base, now.taken, dict(now.recent), now.due)
 
     def touched(self, new: pa.Table | None, before: int, now: int) -> Touched | None:
         """Take out the partitions that have a new row, or one about which time decides something between two moments.
@@ -131,17 +146,17 @@ class Kept:
         """Rows that stay after all; whole partitions, and time is `now`."""
         if not table.num_rows:
             return
-        due = self._next_due(table, now)
-        self.contents.due = min(self.contents.due, due)
         if len(bounds) - 1 > FEW:
             base = self.table
             self.contents.base = table if base is None else pa.concat_tables([base, table])
+            self.contents.due = min(self.contents.due, self._next_due(table, now))
             return
-        for low, high in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
+        for low, high in pairwise(bounds.tolist()):
             if low < high:
                 part = table if len(bounds) == 2 else table.slice(low, high - low)
-                own = due if len(bounds) == 2 else self._next_due(part, now)
-                self.contents.recent[self._key_of(part)] = Recent(part, own)
+                due = self._next_due(part, now)
+                self.contents.recent[self._key_of(part)] = Recent(part, due)
+                self.contents.due = min(self.contents.due, due)
 
     def drop(self, gone: Array) -> None:
         """Let go of some rows, numbered as in `table`."""
@@ -168,7 +183,7 @@ class Kept:
         assert base is not None
         if not taken:
             return base
-        bounds, _ = self._indexed()
+        bounds = self._indexed().bounds
         left = np.ones(len(bounds) - 1, bool)
         left[list(taken)] = False
         return base.take(arrow(np.flatnonzero(np.repeat(left, np.diff(bounds)))))
@@ -212,14 +227,19 @@ class Kept:
     def _due_keys(self, before: int, now: int) -> list[Key] | None:
         """Partitions about which time decides something; None where they are many."""
         recent, base = self.contents.recent, self.contents.base
-        due = [key for key, entry in recent.items() if is_past(entry.due, now)]
-        later = min((entry.due for entry in recent.values() if not is_past(entry.due, now)), default=FOREVER)
+        due: list[Key] = []
+        later = FOREVER
+        for key, entry in recent.items():
+            if is_past(entry.due, now):
+                due.append(key)
+            elif entry.due < later:
+                later = entry.due
         if base is not None:
-            bounds, _ = self._indexed()
-            rows = np.flatnonzero(self._falls_due(base, before, now))
-            numbers = set((np.searchsorted(bounds, rows, "right") - 1).tolist()) - self.contents.taken
-            due += [self._key_of(base.slice(int(bounds[n]), 1)) for n in sorted(numbers)[: FEW + 1]]
-            later = min(later, self._next_due(base, now))
+            index = self._indexed()
+            low, high = np.searchsorted(index.moments, (before, now), "right").tolist()
+            numbers = set(index.owners[low:high].tolist()) - self.contents.taken
+            due += [self._key_of(index.base.slice(int(index.bounds[n]), 1)) for n in sorted(numbers)[: FEW + 1]]
+            later = min(later, int(index.moments[high]) if high < len(index.moments) else FOREVER)
         if len(due) > FEW:
             return None
         self.contents.due = later
@@ -253,26 +273,31 @@ class Kept:
         base = self.contents.base
         if base is None:
             return None
-        bounds, index = self._indexed()
-        number = index.get(key)
+        index = self._indexed()
+        number = index.numbers.get(key)
         if number is None or number in self.contents.taken:
             return None
         self.contents.taken |= {number}
-        return base.slice(int(bounds[number]), int(bounds[number + 1] - bounds[number]))
+        low, high = index.bounds[number : number + 2].tolist()
+        return index.base.slice(low, high - low)
 
-    def _indexed(self) -> tuple[Array, dict[Key, int]]:
+    def _indexed(self) -> Index:
         """Where the partitions of `base` are."""
         base = self.contents.base
         assert base is not None
-        if self._index is None or self._index[0] is not base:
+        if self._index is None or self._index.base is not base:
             base = self.contents.base = base.combine_chunks()
             bounds = bounds_of([flat(base.column(key)) for key in self.keys], base.num_rows)
             keys = self._keys_of(base.take(arrow(bounds[:-1])))
-            self._index = (base, bounds, {key: number for number, key in enumerate(keys)})
-        return self._index[1:]
+            moments = np.concatenate([np.zeros(0, np.int64), *self._moments(base)])
+            owner = np.repeat(np.arange(len(keys)), np.diff(bounds))
+            order = np.argsort(moments, kind="stable")
+            owners = np.tile(owner, len(self.delays))[order]
+            self._index = Index(base, bounds, {key: n for n, key in enumerate(keys)}, moments[order], owners)
+        return self._index
 
     def _key_of(self, table: pa.Table) -> Key:
-        return self._keys_of(table.slice(0, 1))[0]
+        return tuple(_hashable(flat(table.column(key)).slice(0, 1))[0] for key in self.keys)
 
     def _keys_of(self, table: pa.Table) -> list[Key]:
         """What tells the partitions of rows apart."""
@@ -318,13 +343,27 @@ def too_old(bounds: Array, limit: int) -> Array:
     return np.repeat(bounds[1:], sizes) - np.arange(int(bounds[-1])) > limit
 
 
-def with_columns(table: pa.Table, columns: dict[str, Array]) -> pa.Table:
+def with_columns(table: pa.Table, columns: Mapping[str, Array | pa.Array]) -> pa.Table:
     """The table with some columns more, or others in their place."""
-    names, arrays = table.column_names, list(table.columns)
-    for name, values in columns.items():
+    names = table.schema.names
+    added = {name: values if isinstance(values, pa.Array) else arrow(values) for name, values in columns.items()}
+    if len(added) == 1 and (name := next(iter(added))) in names:
+        return table.set_column(names.index(name), name, added[name])
+    arrays = table.columns
+    for name, values in added.items():
         if name in names:
-            arrays[names.index(name)] = arrow(values)
+            arrays[names.index(name)] = values
         else:
             names.append(name)
-            arrays.append(arrow(values))
+            arrays.append(values)
     return pa.Table.from_arrays(arrays, names)
+
+
+def constant(value: int, count: int) -> pa.Array:
+    """A column that is the same everywhere."""
+    return _constant(value, count) if count <= FEW else arrow(np.full(count, value, np.int64))
+
+
+@cache
+def _constant(value: int, count: int) -> pa.Array:
+    return arrow(np.full(count, value, np.int64))

@@ -7,6 +7,7 @@ would read a row that has not come is undecided; more rows decide it, or the wat
 from __future__ import annotations
 
 import logging
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +16,7 @@ from motif.engine.arrays import Array, arrow, flat, numpy_of
 from motif.engine.matcher import Matches, Rows, Run, Standing, is_worth_compiling
 from motif.engine.output import furthest, leaves, no_matches, one_row, put_out
 from motif.engine.pace import SMALL_STEP
-from motif.engine.stream.kept import Kept, Touched, with_columns
+from motif.engine.stream.kept import Kept, Touched, constant, with_columns
 from motif.engine.stream.partial import stopping_anywhere, timed_out
 from motif.engine.watermark import BEGINNING, FOREVER, is_past
 from motif.errors import LimitExceeded
@@ -66,7 +67,7 @@ class RowPatterns:
     def prepared(self, rows: pa.Table, times: Array) -> pa.Table:  # noqa: ARG002 - rows have theirs in a column
         """New rows with the columns that kept ones have."""
         facts = {AHEAD: 1, NUMBER: 0, DROPPED: 0, COVERED: 0, DUE: FOREVER}
-        return with_columns(rows, {name: np.full(rows.num_rows, value, np.int64) for name, value in facts.items()})
+        return with_columns(rows, {name: constant(value, rows.num_rows) for name, value in facts.items()})
 
     def fitted(self, table: pa.Table | None) -> pa.Table | None:
         """Rows that were kept for a query that put out something else: they are the same."""
@@ -132,11 +133,12 @@ class _Step:
         return numpy_of(flat(self.table.column(name)))[self.low]
 
     def _standing(self) -> Standing:
-        passed = np.concatenate(([0], np.cumsum(1 - numpy_of(flat(self.table.column(AHEAD))))))
-        start, number = self.low + passed[self.high] - passed[self.low], self._fact(NUMBER)
+        passed = 1 - numpy_of(flat(self.table.column(AHEAD)))
+        start, number = self.low + np.add.reduceat(passed, self.low), self._fact(NUMBER)
         more = np.full(len(self.low), not self.is_over, np.uint8)
         return Standing(start, number, self._fact(DROPPED).astype(np.uint8), more, self._open_from())
 
+    @cached_property
     def _deadlines(self) -> Array | None:
         """Per row, the last moment of a match that starts there."""
         within = self.program.within
@@ -147,11 +149,11 @@ class _Step:
 
     def _open_from(self) -> Array:
         """The first row of each partition whose WITHIN is not past."""
-        deadlines = self._deadlines()
-        if deadlines is None:
+        if self._deadlines is None:
             return self.low.copy()
-        passed = np.concatenate(([0], np.cumsum(is_past(deadlines, self.watermark))))
-        return self.low + passed[self.high] - passed[self.low]
+        passed = is_past(self._deadlines, self.watermark).astype(np.int64)
+        opens: Array = self.low + np.add.reduceat(passed, self.low)
+        return opens
 
     def run(self) -> pa.Table | None:
         began = self.standing.start.copy()
@@ -216,7 +218,8 @@ class _Step:
             logging.getLogger("motif").warning("%d oldest rows let go (limit stream_events)", int(excess.sum()))
             keep, start = keep + excess, np.maximum(start, keep + excess)
         sizes = self.high - keep
-        kept = np.repeat(keep - np.concatenate(([0], np.cumsum(sizes)[:-1])), sizes) + np.arange(int(sizes.sum()))
+        bounds = np.concatenate(([0], np.cumsum(sizes)))
+        kept = np.repeat(keep - bounds[:-1], sizes) + np.arange(int(bounds[-1]))
         facts = {
             NUMBER: self.standing.number,
             DROPPED: ((keep > self.low) | (self._fact(DROPPED) != 0)).astype(np.int64),
@@ -225,14 +228,18 @@ class _Step:
         }
         columns = {name: np.repeat(values, sizes) for name, values in facts.items()}
         columns[AHEAD] = (kept >= np.repeat(start, sizes)).astype(np.int64)
-        table = self.table if len(kept) == self.rows.count else self.table.take(arrow(kept))
-        bounds = np.concatenate(([0], np.cumsum(sizes)))
-        self.owner.kept.put(with_columns(table, columns), bounds, self.watermark)
+        self.owner.kept.put(with_columns(self._rows(kept), columns), bounds, self.watermark)
+
+    def _rows(self, kept: Array) -> pa.Table:
+        if len(kept) == self.rows.count:
+            return self.table
+        if len(self.low) == 1 and self.rows.count <= SMALL_STEP:  # a slice holds on to all of them
+            return self.table.slice(int(self.low[0]) + self.rows.count - len(kept), len(kept))
+        return self.table.take(arrow(kept))
 
     def _due(self, start: Array) -> Array:
         """When time decides the search of each partition; a search that waits for a row is not decided by time."""
-        deadlines = self._deadlines()
-        if deadlines is None:
+        if self._deadlines is None:
             return np.full(len(start), FOREVER)
-        pending = np.append(deadlines, FOREVER)[np.where(start < self.high, start, self.rows.count)]
+        pending = np.append(self._deadlines, FOREVER)[np.where(start < self.high, start, self.rows.count)]
         return np.where(is_past(pending, self.watermark), FOREVER, pending)

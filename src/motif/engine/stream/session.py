@@ -20,6 +20,7 @@ from motif.engine.stream.events import EventPatterns
 from motif.engine.stream.kept import Contents
 from motif.engine.stream.needs import needs_of
 from motif.engine.stream.rows import RowPatterns
+from motif.engine.stream.waiting import Waiting
 from motif.engine.watermark import BEGINNING, FOREVER, is_past
 from motif.ir.types import Kind
 from motif.plan.events.program import EventProgram
@@ -74,7 +75,7 @@ class Mark:
     """Where a session stood, so that it can go back there after a failure."""
 
     kept: Contents
-    pending: tuple[pa.Table, ...]
+    pending: Waiting
     watermark: int
     latest: int
     counts: Counts
@@ -94,7 +95,7 @@ class StreamSession:
             )
         else:
             self.patterns = RowPatterns(planned.program, timeouts=timeouts, compiled=compiled)
-        self.pending: list[pa.Table] = []
+        self.pending = Waiting()
         """Rows whose order is not known yet."""
         self.watermark = BEGINNING
         self.latest = BEGINNING
@@ -114,7 +115,7 @@ class StreamSession:
         self.counts.events += rows.num_rows
         self.latest = max(self.latest, int(times.max()))
         if not self.patterns.is_eager:
-            self.pending.append(rows)
+            self.pending = self.pending.add(rows, times)
             return emitted
         return emitted.and_then(self._taken(self.patterns.prepared(rows, times), self.watermark, self.watermark))
 
@@ -131,26 +132,25 @@ class StreamSession:
 
     def mark(self) -> Mark:
         """Where the session stands; tables are never changed in place, so this costs nothing."""
-        return Mark(self.patterns.kept.copy(), tuple(self.pending), self.watermark, self.latest, replace(self.counts))
+        return Mark(self.patterns.kept.copy(), self.pending, self.watermark, self.latest, replace(self.counts))
 
     def back_to(self, mark: Mark) -> None:
         """As if nothing had happened since."""
-        self.patterns.kept.contents, self.pending = mark.kept, list(mark.pending)
+        self.patterns.kept.contents, self.pending = mark.kept, mark.pending
         self.watermark, self.latest, self.counts = mark.watermark, mark.latest, replace(mark.counts)
         self.patterns.timeouts, self.patterns.limited = (), 0
         self.planned.functions.failures.clear()
 
     def deadline(self) -> int:
         """When time alone changes something, or forever; rows that wait are one reason."""
-        waiting = min((int(self._times(rows).min()) for rows in self.pending), default=FOREVER)
-        return min(waiting, self.patterns.deadline())
+        return min(self.pending.first, self.patterns.deadline())
 
     # -- save and restore
 
     def dump(self) -> bytes:
         """All that is needed to go on elsewhere."""
         self.patterns.prune(self.watermark)
-        pending = pa.concat_tables(self.pending) if self.pending else None
+        pending = pa.concat_tables(self.pending.tables) if self.pending.parts else None
         facts = state.Facts(self.watermark, self.latest, asdict(self.counts))
         return state.dump(state.Saved(needs_of(self.planned), facts, self.patterns.kept.table, pending))
 
@@ -168,7 +168,8 @@ class StreamSession:
         session.counts = replace(session.counts, **saved.facts.counts)
         session.patterns.kept.table = session.patterns.fitted(_chosen(saved.kept, saved.needs, wanted))
         pending = _chosen(saved.pending, saved.needs, wanted)
-        session.pending = [] if pending is None else [pending]
+        if pending is not None and pending.num_rows:
+            session.pending = Waiting().add(pending, session._times(pending))
         session.patterns.prune(session.watermark)
         return session
 
@@ -192,20 +193,14 @@ class StreamSession:
 
     def _ripe(self, watermark: int) -> pa.Table | None:
         """Rows whose order is known now, in order."""
-        if not self.pending:
+        part, self.pending = self.pending.until(watermark)
+        if part is None:
             return None
-        rows = self.pending[0] if len(self.pending) == 1 else pa.concat_tables(self.pending).combine_chunks()
-        ripe = is_past(self._times(rows), watermark)
-        if ripe.all():
-            self.pending = []
-        else:
-            self.pending = [chosen(rows, ~ripe)]
-            rows = chosen(rows, ripe)
-        if not rows.num_rows:
-            return None
+        rows, times = part.rows, part.times
         if rows.num_rows > 1:
-            rows = rows.take(arrow(Arrangement(rows, self.layout).sequence()))
-        return self.patterns.prepared(rows, self._times(rows))
+            sequence = Arrangement(rows, self.layout).sequence()
+            rows, times = rows.take(arrow(sequence)), times[sequence]
+        return self.patterns.prepared(rows, times)
 
     def _taken(self, rows: pa.Table | None, before: int, watermark: int) -> Emitted:
         found = self.patterns.take(rows, before, watermark)

@@ -42,8 +42,9 @@ class Status:
     @classmethod
     def of(cls, session: StreamSession, ticks: int) -> Status:
         """Of one session; `ticks`: its units of time per microsecond."""
+        session.patterns.prune(session.watermark)  # what no match can have any more does not count
         kept, known = session.patterns.kept.table, session.watermark > BEGINNING
-        tables = [*session.pending, *([] if kept is None else [kept])]
+        tables = [*session.pending.tables, *([] if kept is None else [kept])]
         behind = session.latest - session.watermark if known and session.watermark < FOREVER else 0
         return cls(
             events=session.counts.events,
@@ -54,7 +55,7 @@ class Status:
             failed=session.counts.failed,
             limited=session.counts.limited,
             live=session.patterns.live,
-            waiting=sum(table.num_rows for table in session.pending),
+            waiting=sum(table.num_rows for table in session.pending.tables),
             state_bytes=sum(table.nbytes for table in tables),
             watermark=_moment(session.watermark // ticks) if known and session.watermark < FOREVER else None,
             lag_seconds=max(behind, 0) / ticks / 1e6,

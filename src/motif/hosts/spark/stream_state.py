@@ -156,13 +156,13 @@ CACHE = Cache()
 
 def state_bytes(session: StreamSession) -> int:
     """What a session holds."""
-    tables = [*session.pending, session.patterns.kept.table]
+    tables = [*session.pending.tables, session.patterns.kept.table]
     return sum(table.nbytes for table in tables if table is not None)
 
 
 def holds_nothing(session: StreamSession) -> bool:
     """Whether only counters are left."""
-    return not session.pending and not session.patterns.kept.count
+    return not session.pending.parts and not session.patterns.kept.count
 
 
 class Store:

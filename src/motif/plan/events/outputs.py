@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeAlias
 
 from motif.ir.event import EventQuery, Item
@@ -56,14 +57,14 @@ class Whole:
 EventLeaf: TypeAlias = MatchId | Moment | Value | Folded | Whole
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class EventOutputs:
     """What the engine returns (leaf i is column `leaf_name(i)`), and the final columns over it."""
 
     leaves: tuple[EventLeaf, ...]
     columns: tuple[tuple[str, Expr], ...]
 
-    @property
+    @cached_property
     def is_plain(self) -> bool:
         """No arithmetic is left for the host: every final column is a leaf."""
         return all(isinstance(expr, Column) for _, expr in self.columns)

@@ -1,0 +1,66 @@
+"""`match_id`: the same number whether matches are hashed one by one or as columns, and whatever they come with."""
+
+import datetime as dt
+import random
+
+import pyarrow as pa
+import pytest
+
+import motif
+from motif.engine.events import identity
+
+QUERIES = [
+    "SELECT * FROM SEQ(A a; B b) WITHIN 20 s",
+    "SELECT * FROM SEQ(A a; B b+; C c?) WHERE [k] WITHIN 30 s",
+    "SELECT * FROM OR(A a, SEQ(B b; C c)) WITHIN 5 s",
+    "SELECT * FROM SEQ(A a{2,3}; B b) PICK EACH a WITHIN 1 min",
+]
+SCHEMA = pa.schema(
+    {
+        "ts": pa.timestamp("us"),
+        "type": pa.string(),
+        "k": pa.string(),
+        "v": pa.float64(),
+        "n": pa.int32(),
+        "d": pa.decimal128(10, 2),
+        "day": pa.date32(),
+        "ok": pa.bool_(),
+        "nothing": pa.null(),
+        "raw": pa.binary(),
+    }
+)
+
+
+def _events(rng: random.Random) -> pa.Table:
+    """Few values, so that events are alike, and every kind of value that is easily mistaken."""
+    base = dt.datetime(2026, 1, 1)
+    rows = [
+        {
+            "ts": base + dt.timedelta(seconds=second),
+            "type": rng.choice("ABC"),
+            "k": rng.choice(["x", "", "é", None]),
+            "v": rng.choice([0.0, -0.0, float("nan"), -1.5, None]),
+            "n": rng.choice([0, -1, 2**31 - 1, None]),
+            "d": rng.choice([None, 1, -3]),
+            "day": rng.choice([None, dt.date(1969, 1, 1)]),
+            "ok": rng.choice([True, False, None]),
+            "raw": rng.choice([b"", b"\x00", None]),
+        }
+        for second in sorted(rng.choices(range(20), k=14))
+    ]
+    return pa.Table.from_pylist(rows, SCHEMA)
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_one_by_one_and_as_columns_give_the_same_number(query: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = 0
+    for seed in range(12):
+        events = _events(random.Random(seed))
+        monkeypatch.setattr(identity, "FEW", 1_000_000)
+        few = motif.match(events, query)
+        monkeypatch.setattr(identity, "FEW", -1)
+        many = motif.match(events, query)
+        assert few.column("match_id").to_pylist() == many.column("match_id").to_pylist()
+        assert len(set(few.column("match_id").to_pylist())) == few.num_rows
+        found += few.num_rows
+    assert found > 20
