@@ -327,6 +327,7 @@ def test_without_lateness_events_of_one_time_may_come_one_by_one() -> None:
         (rows("A B+"), "a5 b6", 6, None),
         (rows("A B", W10), "a5 b6", 6, None),
         (UNPAID, "", 5, None),
+        ("SELECT a.ts FROM A a PICK LAST a WITHIN 10 s CONSUMING a", "a5 a6", 6, 15),  # events kept for ever
     ],
 )
 def test_hosts_are_told_when_time_alone_changes_something(

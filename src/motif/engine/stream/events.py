@@ -81,10 +81,10 @@ class EventPatterns:
 
     def deadline(self) -> int:
         """When time alone decides something or lets something go, or forever."""
-        if not self.kept.count or self.span is None:
+        if not self.kept.count:
             return FOREVER
-        oldest = int(self.kept.column(TIME).min()) + self.span
-        return min(oldest, self.kept.next_due(self.watermark)) if self.is_timed else oldest
+        due = self.kept.next_due(self.watermark) if self.is_timed else FOREVER
+        return due if self.span is None else min(due, int(self.kept.column(TIME).min()) + self.span)
 
     @property
     def hold(self) -> int | None:

@@ -199,8 +199,8 @@ class _Writer:
         if forbidding:
             self.tests[self.steps.level(forbidding[0])].append(scalar)
         elif absent and not condition.names - self.single:  # a list, of another way even, is read when it is complete
-            for number in absent:
-                self.tests[self.steps.level(number)].append(scalar)
+            if len(absent) == 1:  # where another takes no event the condition says nothing
+                self.tests[self.steps.level(absent[0])].append(scalar)
         elif len(lists) == 1 and len(condition.names - self.single) == 1 and not condition.folded:
             self.tests[self.steps.level(lists[0])].append(scalar)
         elif lists:
