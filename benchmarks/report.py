@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from before_after import changes
 from definitions import HERE, Workload, load
 from figures import (
     FIGURE_HEAD,
@@ -80,6 +81,14 @@ Of streams: *median ms* and *p99 ms* are from an event, or a file of them, being
 growth* and *time growth* compare the last quarter of a stream with its second one, by the median of the bytes that are
 kept and of the time of a batch; *final state mb* is what is kept once time has passed every window.
 
+## Before and after
+
+What Motif takes, when it was first measured and now, where that changed by more than a quarter: seconds, or
+milliseconds at the 99th percentile for single events. The last column has taken off what the floor changed by, which
+was the machine; where there is no floor, the machine is in it.
+
+{changes}
+
 ## What Motif costs on top of its host
 
 A *floor* is what the host does without Motif: DuckDB sorting the same columns and handing them over as Arrow, or Spark
@@ -116,6 +125,7 @@ def write_report() -> Path:
         met=sum(verdict.met for verdict in bound),
         count=len(bound),
         verdicts=markdown(VERDICT_HEAD, map(verdict_cells, judged)),
+        changes=changes(workloads.values()) or "Nothing yet.",
         asked="\n".join(f"- **{name}**: {work.question}" for name, work in workloads.items() if not work.peers),
         figures=markdown((*FIGURE_HEAD, "date"), map(_dated, own)),
     )

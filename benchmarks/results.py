@@ -73,20 +73,27 @@ def has_figures(row: Row) -> bool:
 
 def newest(workloads: Iterable[Workload]) -> list[Row]:
     """Of every workload, size and contender that is still defined, the lines of the last run that has them."""
+    workloads = list(workloads)
+    found: dict[Key, list[Row]] = {}
+    for rows in runs(workloads):
+        found |= _by_key(rows)
+    place = {workload.name: number for number, workload in enumerate(workloads)}
+    return [row for key in sorted(found, key=lambda key: (place[key[0]], key[1], key[2])) for row in found[key]]
+
+
+def runs(workloads: Iterable[Workload]) -> Iterator[list[Row]]:
+    """The lines of each run, the oldest first, of workloads and sizes that are still defined."""
     sizes = {
         workload.name: {(point.rows, point.keys) for point in (*workload.full, *workload.quick)}
         for workload in workloads
     }
-    found: dict[Key, list[Row]] = {}
     for path in sorted((HERE / "results").glob("*/*.csv")):
-        found |= {key: rows for key, rows in _by_key(path).items() if key[1:3] in sizes.get(key[0], ())}
-    place = {name: number for number, name in enumerate(sizes)}
-    return [row for key in sorted(found, key=lambda key: (place[key[0]], key[1], key[2])) for row in found[key]]
+        yield [row for row in _lines(path) if (int(row["rows"]), int(row["keys"])) in sizes.get(row["workload"], ())]
 
 
-def _by_key(path: Path) -> dict[Key, list[Row]]:
+def _by_key(rows: Iterable[Row]) -> dict[Key, list[Row]]:
     found: dict[Key, list[Row]] = {}
-    for row in _lines(path):
+    for row in rows:
         found.setdefault((row["workload"], int(row["rows"]), int(row["keys"]), row["contender"]), []).append(row)
     return found
 

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import os
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+
 import pyarrow as pa
+import pyarrow.parquet as parquet
 import pytest
 
 import motif
@@ -45,3 +51,45 @@ def test_many_threads_give_what_one_gives(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(parallel, "SHARD_ROWS", 100)
     monkeypatch.setattr(parallel, "SHARDS_PER_CORE", 5)
     assert sorted_rows(motif.match(rows, CLAUSE)) == sorted_rows(alone)
+
+
+COUNTED = "MATCH_RECOGNIZE (ORDER BY t MEASURES COUNT(*) AS n PATTERN (A+) DEFINE A AS t > 0)"
+
+
+def _write(folder: Path, rows: int) -> Path:
+    folder.mkdir()
+    path = folder / "rows.parquet"
+    parquet.write_table(pa.table({"t": list(range(1, rows + 1))}), path)
+    return path
+
+
+def _counted(path: str) -> list[dict[str, int]]:
+    found: list[dict[str, int]] = motif.match(path, COUNTED).to_pylist()
+    return found
+
+
+def test_databases_are_kept_and_those_of_long_ago_are_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(duckdb, "_INSTANCES", {})
+    paths = [_write(tmp_path / str(number), number + 1) for number in range(6)]
+    for _ in range(2):
+        for number, path in enumerate(paths):
+            assert _counted(str(path)) == [{"n": number + 1}]
+    assert [key[2] for key in duckdb._INSTANCES] == [(str(path),) for path in paths[2:]]
+    before = dict(duckdb._INSTANCES)
+    _counted(str(paths[5]))
+    assert before == duckdb._INSTANCES
+
+
+def test_a_relative_path_is_that_of_the_folder_we_are_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for rows in (1, 2):
+        folder = _write(tmp_path / str(rows), rows).parent
+        monkeypatch.chdir(folder)
+        assert _counted("rows.parquet") == [{"n": rows}]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_a_forked_process_opens_its_own(tmp_path: Path) -> None:
+    path = str(_write(tmp_path / "one", 3))
+    assert _counted(path) == [{"n": 3}]
+    with ProcessPoolExecutor(1, mp_context=get_context("fork")) as pool:
+        assert pool.submit(_counted, path).result(timeout=60) == [{"n": 3}]

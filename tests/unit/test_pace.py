@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import datetime as dt
+import sys
 from collections import defaultdict
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -70,3 +72,24 @@ def test_a_stream_that_has_taken_long(
     found += sum(stream.push(EVENTS.slice(begin, 600)).num_rows for begin in range(200, COUNT, 600))
     assert found + stream.close().num_rows == expected
     assert len(compiled) >= 1
+
+
+@pytest.mark.parametrize("query", [SEQ, ROWS], ids=["SEQ", "rows"])
+def test_code_that_is_on_disk_is_loaded_sooner(
+    query: str, compiled: set[tuple[object, ...]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("MOTIF_CACHE", str(tmp_path))
+    for name in [name for name in sys.modules if name.startswith("motif_kernel_")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setattr(pace, "LOADING_SECONDS", 0.0)
+    for _ in range(2):
+        motif.match(EVENTS, query)
+    assert not compiled  # nothing is on disk
+    monkeypatch.setattr(pace, "PLAIN_SECONDS", 0.0)
+    motif.match(EVENTS, query)
+    assert len(compiled) == 1
+    compiled.clear()
+    monkeypatch.setattr(pace, "PLAIN_SECONDS", 1e9)
+    build._compiled.cache_clear()
+    motif.match(EVENTS, query)
+    assert len(compiled) == 1

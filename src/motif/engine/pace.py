@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 PLAIN_SECONDS = 1.0
-"""So long a query may run as plain Python, all together."""
+"""So long a query may run as plain Python, all together: importing the compiler alone takes most of that."""
+LOADING_SECONDS = 0.25
+"""So long where the compiler is there and the code on disk, so that it has only to be loaded."""
 SMALL_STEP = 256
 """Rows of a run for which a compiled loop is not faster."""
 
@@ -19,9 +21,13 @@ _SPENT: dict[str, float] = defaultdict(float)
 """Seconds by query."""
 
 
-def is_slow(query: str, rows: int) -> bool:
-    """Whether a run over so many rows is to be compiled, by the time that earlier ones took; `query` names it."""
-    return rows > SMALL_STEP and _SPENT[query] > PLAIN_SECONDS
+def is_slow(query: str, rows: int, is_kept: Callable[[], bool] = lambda: False) -> bool:
+    """Whether a run over so many rows is to be compiled, by the time that earlier ones took; `query` names it.
+
+    `is_kept`: whether its code has only to be loaded.
+    """
+    spent = _SPENT[query]
+    return rows > SMALL_STEP and (spent > PLAIN_SECONDS or (spent > LOADING_SECONDS and is_kept()))
 
 
 @contextmanager

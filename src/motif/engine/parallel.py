@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import pyarrow as pa
 
@@ -15,6 +16,7 @@ from motif.engine.matcher import is_worth_compiling
 from motif.engine.order import Arrangement, Layout
 from motif.engine.pace import is_slow, timed
 from motif.engine.session import RUN_ROWS, Session
+from motif.kernels.build import is_search_kept
 from motif.plan.program import Program
 
 SHARD_ROWS = 100_000
@@ -31,7 +33,10 @@ def cores() -> int:
 def match_rows(program: Program, rows: pa.Table, plan: Layout, *, compiled: bool | None) -> list[pa.Table]:
     """Leaves of all matches in rows that are in no order."""
     query, count = program.fingerprint, rows.num_rows
-    is_compiled = is_slow(query, count) or is_worth_compiling(program, count) if compiled is None else compiled
+    is_compiled = compiled
+    if is_compiled is None:
+        is_kept = partial(is_search_kept, program.markers)
+        is_compiled = is_worth_compiling(program, count) or is_slow(query, count, is_kept)
     arrangement = Arrangement(rows, plan)
     shards = min(cores() * SHARDS_PER_CORE, max(rows.num_rows // SHARD_ROWS, 1)) if plan.keys else 1
 

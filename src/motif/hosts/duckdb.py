@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -110,6 +111,8 @@ class _Refused(Exception):
         location = json.loads(facts.get("location", "[0,1]"))
         self.length = max(1, int(location[1]))
         super().__init__(self.message)
+        if self.kind in ("FatalException", "InternalException"):  # such a database can not be used any more
+            _INSTANCES.clear()
 
     def as_error(self, source: str | None = None, span: Span | None = None) -> MotifError:
         """The same as one of ours, pointing at the user's text."""
@@ -134,35 +137,24 @@ class Database:
     """A connection that holds the given tables and can reach nothing else."""
 
     def __init__(self, tables: Mapping[str, Any]) -> None:
-        self.connection = duckdb.connect(":memory:")
         self.tables = list(tables)
-        allowed: list[str] = []
+        files = {name: str(data) for name, data in tables.items() if is_path(data)}
+        for name, path in files.items():
+            if not Path(path).exists():
+                raise MotifError(f"there is no file {path} (table {name})", hint="paths are relative to where you are")
+        self.connection = _instance(tuple(sorted(set(files.values())))).cursor()
         for name, data in tables.items():
-            if is_path(data):
-                allowed += self._add_file(name, str(data))
+            if name in files:
+                self._add_file(name, files[name])
             else:
                 self.connection.register(name, to_arrow(data))
-        for setting in (
-            "SET errors_as_json = true",
-            "SET enable_progress_bar = false",
-            "SET python_enable_replacements = false",
-            f"SET allowed_paths = [{', '.join(literal(path) for path in allowed)}]",
-            "SET enable_external_access = false",
-            "SET lock_configuration = true",
-        ):
-            self.connection.execute(setting)
 
-    def _add_file(self, name: str, path: str) -> list[str]:
-        if not Path(path).exists():
-            raise MotifError(f"there is no file {path} (table {name})", hint="paths are relative to where you are")
-        reader = reader_of(path)
+    def _add_file(self, name: str, path: str) -> None:
+        select = f"SELECT * FROM {reader_of(path)}({literal(path)})"
         try:
-            self.connection.execute(f"CREATE VIEW {quoted(name)} AS SELECT * FROM {reader}({literal(path)})")
+            self.connection.execute(f"CREATE TEMP VIEW {quoted(name)} AS {select}")
         except duckdb.Error as error:
             raise MotifError(f"cannot read {path}: {_Refused(error).message}") from None
-        ending = reader.removeprefix("read_")
-        # DuckDB also asks for the pattern under which it would look into a folder of that name.
-        return [path, *(f"{path}/**/*.{suffix}" for suffix in (ending, "jsonl", "ndjson", "tsv"))]
 
     def execute(self, sql: str) -> duckdb.DuckDBPyConnection:
         """Run one statement; DuckDB's refusal comes as `_Refused`."""
@@ -194,6 +186,40 @@ class Database:
     def add(self, name: str, table: pa.Table) -> None:
         """Make a result a table of its own."""
         self.connection.register(name, table)
+
+
+_INSTANCES: dict[tuple[int, str, tuple[str, ...]], duckdb.DuckDBPyConnection] = {}
+MOST_INSTANCES = 4
+
+
+def _instance(files: tuple[str, ...]) -> duckdb.DuckDBPyConnection:
+    """A database that can open these files and nothing else; tables and views are those of its cursors.
+
+    It takes longer to open than most queries over a few thousand rows, so the last ones are kept. A process that was
+    forked opens its own: the threads of its parent's are not there. Relative paths are those of the folder we are in.
+    """
+    own, key = os.getpid(), (os.getpid(), str(Path.cwd()), files)
+    if key not in _INSTANCES:
+        for old in [one for one in list(_INSTANCES) if one[0] == own][: 1 - MOST_INSTANCES]:
+            _INSTANCES.pop(old, None)
+        _INSTANCES[key] = _opened(files)
+    return _INSTANCES[key]
+
+
+def _opened(files: tuple[str, ...]) -> duckdb.DuckDBPyConnection:
+    # DuckDB also asks for the pattern under which it would look into a folder of that name.
+    endings = {path: (reader_of(path).removeprefix("read_"), "jsonl", "ndjson", "tsv") for path in files}
+    allowed = [*files, *(f"{path}/**/*.{ending}" for path in files for ending in endings[path])]
+    instance = duckdb.connect(":memory:")
+    for setting in (
+        "SET GLOBAL errors_as_json = true",
+        "SET GLOBAL python_enable_replacements = false",
+        f"SET GLOBAL allowed_paths = [{', '.join(literal(path) for path in allowed)}]",
+        "SET GLOBAL enable_external_access = false",
+        "SET GLOBAL lock_configuration = true",
+    ):
+        instance.execute(setting)
+    return instance
 
 
 def literal(text: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pyarrow as pa
 
 from motif.engine.events.consume import Consumer, drivers_of
@@ -15,7 +17,7 @@ from motif.engine.events.rows import EventRows, no_matches
 from motif.engine.events.simulate import Simulation
 from motif.engine.matcher import COMPILE_FROM_ROWS, READY_FROM_ROWS
 from motif.engine.pace import is_slow, timed
-from motif.kernels.build import are_joins_compiled
+from motif.kernels.build import Markers, are_joins_compiled, are_joins_kept
 from motif.plan.events.program import EventProgram
 from motif.plan.events.steps import Estimates
 from motif.plan.events.ways import coincide
@@ -54,7 +56,9 @@ def find_matches(
         return no_matches(rows)
     rows.let_pass(functions.masks(rows))
     query = rows.program.fingerprint
-    if compiled is None and (is_large(rows) or is_slow(query, rows.count) or _is_ready(rows, functions)):
+    if compiled is None and (is_large(rows) or _is_ready(rows, functions)):
+        compiled = True
+    if compiled is None and is_slow(query, rows.count, partial(_is_kept, rows, functions)):
         compiled = True
     if compiled is not None:
         return _find(rows, functions, Mode(compiled), in_order)
@@ -69,13 +73,25 @@ def _is_ready(rows: EventRows, functions: Functions) -> bool:
     """Whether the loops that this takes are compiled already, and there is something to gain."""
     if rows.count < READY_FROM_ROWS:
         return False
+    joins, consuming = _joins(rows, functions)
+    return are_joins_compiled(joins, consuming=consuming)
+
+
+def _is_kept(rows: EventRows, functions: Functions) -> bool:
+    """Whether they are compiled on disk; of CONSUMING no one knows."""
+    joins, consuming = _joins(rows, functions)
+    return not consuming and are_joins_kept(joins)
+
+
+def _joins(rows: EventRows, functions: Functions) -> tuple[tuple[Markers, ...], bool]:
+    """What `join_loop` or, with CONSUMING, `consume_loop` is asked for."""
     tested_later = functions.on_several(rows.program)
     consuming = bool(rows.program.query.consuming) and not tested_later
     if consuming:
         plans = [planned(rows, number, driver, choose=False) for number, driver in drivers_of(rows)]
     else:
         plans = [planned(rows, number, choose=not tested_later) for number in range(len(rows.program.ways))]
-    return are_joins_compiled(tuple(plan.code.markers for plan in plans), consuming=consuming)
+    return tuple(plan.code.markers for plan in plans), consuming
 
 
 def _find(rows: EventRows, functions: Functions, mode: Mode, in_order: bool) -> EventMatches:
