@@ -76,14 +76,19 @@ def _clip(line: str, column: int, width: int = 100) -> tuple[str, int]:
 def did_you_mean(name: str, known: Iterable[str]) -> str | None:
     """A hint that names the nearest known names, or lists them where none is near."""
     names = list(dict.fromkeys(known))
-    folded = {n.casefold(): n for n in names}
-    near = difflib.get_close_matches(name.casefold()[:200], list(folded), n=3, cutoff=0.6)
-    if near:
-        return f"did you mean {' or '.join(folded[n] for n in near)}?"
+    if meant := perhaps(name, names):
+        return meant
     if names:
         more = ", ..." if len(names) > 12 else ""
         return f"known here: {', '.join(names[:12])}{more}"
     return None
+
+
+def perhaps(name: str, known: Iterable[str]) -> str | None:
+    """A hint that names the nearest known names; None where none is near."""
+    folded = {n.casefold(): n for n in known}
+    near = difflib.get_close_matches(name.casefold()[:200], list(folded), n=3, cutoff=0.6)
+    return f"did you mean {' or '.join(folded[n] for n in near)}?" if near else None
 
 
 class MotifError(Exception):

@@ -44,6 +44,20 @@ def test_every_clause_reports_its_own_mistake() -> None:
     assert columns == [8, 37, 55, 64, 73, 85]
 
 
+@pytest.mark.parametrize(
+    ("rest", "hint"),
+    [
+        ("WITHN 5 s", "did you mean WITHIN?"),
+        ("WHER a.x > 1", "did you mean WHERE?"),
+        ("WITHIN 5 s CONSUMNG a", "did you mean CONSUMING?"),
+        ("foo", "the clauses are WHERE, PICK, WITHIN, RETURN, CONSUMING"),
+    ],
+)
+def test_a_misspelt_clause(rest: str, hint: str) -> None:
+    (error,) = diagnose_events(f"SELECT * FROM SEQ(A a; B b) {rest}")
+    assert error.hint == hint
+
+
 def test_too_many_variables() -> None:
     events = "; ".join(f"A a{number}" for number in range(5))
     with pytest.raises(MotifError, match="the pattern has 5 variables, more than the limit pattern_variables = 4"):

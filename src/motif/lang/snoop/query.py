@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from motif.errors import LimitExceeded, MotifError, QuerySyntaxError, Span
+from motif.errors import LimitExceeded, MotifError, QuerySyntaxError, Span, perhaps
 from motif.ir.event import Conjunction, Disjunction, Event, EventQuery, Pattern, Sequence
 from motif.lang.cursor import Cursor, describe
 from motif.lang.lexer import Dialect, Kind, Tokens, tokenize
@@ -224,7 +224,7 @@ class _QueryParser(Cursor):
 
     def _refuse_rest(self) -> None:
         token = self.peek()
-        hint = f"the clauses are {', '.join(SECTIONS)}"
+        hint = perhaps(token.text, SECTIONS) or f"the clauses are {', '.join(SECTIONS)}"
         if token.is_op(";"):
             self.fail("text behind the end of the query", self.peek(1).span, "one query at a time")
         if token.is_op(","):
