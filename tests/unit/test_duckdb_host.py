@@ -53,6 +53,22 @@ def test_many_threads_give_what_one_gives(monkeypatch: pytest.MonkeyPatch) -> No
     assert sorted_rows(motif.match(rows, CLAUSE)) == sorted_rows(alone)
 
 
+@pytest.mark.parametrize(("keys", "by_database"), [(9_000, True), (50, False)])
+def test_rows_of_many_keys_are_sorted_by_the_database(
+    keys: int, by_database: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = pa.table({"k": [f"k{n % keys}" for n in range(10_000)], "t": list(range(10_000))})
+    query = "MATCH_RECOGNIZE (PARTITION BY k ORDER BY t MEASURES A.t AS t PATTERN (A B) DEFINE B AS t > A.t)"
+    expected = motif.match(rows, query)
+    asked: list[str] = []
+    reader = duckdb.Database.reader
+    monkeypatch.setattr(duckdb, "BATCH_ROWS", 2_048)
+    monkeypatch.setattr(duckdb.Database, "reader", lambda self, sql: asked.append(sql) or reader(self, sql))
+    assert sorted_rows(motif.match(rows, query)) == sorted_rows(expected)
+    assert expected.num_rows == (1_000 if by_database else 5_000)
+    assert ("ORDER BY" in asked[-1]) == by_database
+
+
 COUNTED = "MATCH_RECOGNIZE (ORDER BY t MEASURES COUNT(*) AS n PATTERN (A+) DEFINE A AS t > 0)"
 
 

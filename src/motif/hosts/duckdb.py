@@ -13,7 +13,8 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from motif.engine.order import crossing, layout
+from motif.engine.arrays import flat
+from motif.engine.order import Layout, crossing, groups, layout
 from motif.engine.parallel import match_rows
 from motif.engine.session import Session
 from motif.errors import (
@@ -41,6 +42,8 @@ from motif.plan.source import HostRefusal
 BATCH_ROWS = 1 << 18
 MEMORY_BYTES = 1 << 30
 """Rows of a clause up to this size are sorted in memory."""
+MANY_KEYS = 0.6
+"""Partitions per row in the first batch from which on DuckDB sorts them all."""
 Progress = Callable[[int], None]
 """Called with the number of rows taken in since the last call."""
 _LEAVES = "__motif_leaves"
@@ -302,20 +305,31 @@ def run_program(
 def _in_memory(
     program: Program, source: DuckSource, compiled: bool | None, progress: Progress | None
 ) -> list[pa.Table] | None:
-    """Numbers sort faster here, on all cores, than rows do in a query; None where they are too many."""
+    """Numbers sort faster here, on all cores, than rows do in a query; None where they, or their keys, are too many."""
     exprs = crossing(program)
     plan = layout(program, source.types_of(exprs))
-    reader = source.database.reader(source.select(columns_sql(exprs)))
+    rows = _held(source.database.reader(source.select(columns_sql(exprs))), plan, progress)
+    return None if rows is None else match_rows(program, rows, plan, compiled=compiled)
+
+
+def _held(reader: pa.RecordBatchReader, plan: Layout, progress: Progress | None) -> pa.Table | None:
     held, size = [pa.Table.from_batches([], reader.schema)], 0
-    for batch in _batches(reader):
+    for batch in _counted(_batches(reader), progress):
         held.append(pa.Table.from_batches([batch]))
         size += batch.nbytes
-        if progress is not None:
-            progress(batch.num_rows)
-        if size > MEMORY_BYTES:
+        if size > MEMORY_BYTES or (len(held) == 3 and _has_many_keys(held[1], plan)):
+            if progress is not None:
+                progress(-sum(table.num_rows for table in held))  # they will come again
             return None
-    rows = pa.concat_tables(held).combine_chunks()
-    return match_rows(program, rows, plan, compiled=compiled)
+    return pa.concat_tables(held).combine_chunks()
+
+
+def _has_many_keys(rows: pa.Table, plan: Layout) -> bool:
+    """Whether most rows begin a partition: to number a million keys takes longer than to sort them."""
+    if not plan.keys or not rows.num_rows:
+        return False
+    group = groups([flat(rows.column(key)) for key in plan.keys], rows.num_rows)
+    return bool(group.max() + 1 > MANY_KEYS * rows.num_rows)
 
 
 def _streamed(program: Program, source: DuckSource, compiled: bool | None, progress: Progress | None) -> list[pa.Table]:
