@@ -130,6 +130,8 @@ class Measures:
 
     def position(self, leaf: Gather) -> Array:
         """The row a navigation leads to, or -1."""
+        if self._is_current(leaf):  # never of ONE ROW PER MATCH, where everything is FINAL
+            return np.where(self.output.entry < 0, -1, self.output.row)
         members, low, high = self.ordinals(leaf.members, leaf.final)
         if not len(members.entries):
             return np.full(len(low), -1)
@@ -142,6 +144,11 @@ class Measures:
             segment = self.per_match(self.matches.segment)
             found &= (row >= self.rows.bounds[segment]) & (row < self.rows.bounds[segment + 1])
         return np.where(found, row, -1)
+
+    def _is_current(self, leaf: Gather) -> bool:
+        """Whether it is the row itself: the last so far of all variables."""
+        is_last = leaf.end is End.LAST and not leaf.final and not leaf.index and not leaf.shift
+        return is_last and len(set(leaf.members)) == len(self.program.variables)
 
     def label_at(self, row: Array) -> pa.Array:
         """The variable a row was matched to, NULL outside the match."""

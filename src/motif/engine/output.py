@@ -54,8 +54,11 @@ def _all_rows(rows: Rows, matches: Matches, unmatched: Array) -> OutputRows:
     match = np.repeat(np.arange(len(matches)), lengths)
     entry = np.arange(len(match))
     row = entry + np.repeat(matches.start - matches.offsets[:-1], lengths)
-    shown = ~np.array(rows.program.automaton.excluded, bool)[matches.labels]
-    parts = [(row[shown], match[shown], entry[shown])]
+    parts = [(row, match, entry)]
+    excluded = np.array(rows.program.automaton.excluded, bool)
+    if excluded.any():
+        shown = ~excluded[matches.labels]
+        parts = [(row[shown], match[shown], entry[shown])]
     if rows.program.query.rows is not q.Rows.ALL_OMIT_EMPTY:
         empty = np.flatnonzero(lengths == 0)
         parts.append((matches.start[empty], empty, np.full(len(empty), -1)))

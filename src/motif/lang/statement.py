@@ -7,13 +7,13 @@ are listed in the order they can be evaluated in: the table of one may use the n
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from motif.errors import LimitExceeded, MotifError, Span
 from motif.ir.query import RowQuery
 from motif.lang.clause import ClauseReading, read_clause
 from motif.lang.cursor import Cursor
-from motif.lang.lexer import Dialect, Tokens, tokenize
+from motif.lang.lexer import Dialect, Kind, Tokens, tokenize
 from motif.lang.safety import check_statement
 from motif.lang.splice import Replacement, Spliced, Splicer
 from motif.lang.tables import Place, common_tables, find_places
@@ -59,7 +59,15 @@ class Statement:
         """The text with each clause, its table included, replaced by its name."""
         return self.outer.text
 
+    def is_all_of_one_clause(self) -> bool:
+        """Whether it is SELECT * FROM a clause, so that the host has nothing to do with the matches."""
+        if len(self.clauses) != 1:
+            return False
+        tokens = [token.text.upper() for token in tokenize(self.outer_sql).items if token.kind is not Kind.END]
+        return tokens == ["SELECT", "*", "FROM", self.clauses[0].name.upper()]
 
+
+@lru_cache(maxsize=64)
 def parse_statement(text: str, dialect: Dialect = "duckdb", limits: Limits | None = None) -> Statement:
     """Read a statement; raises the first error there is."""
     reading = _read_statement(text, dialect, limits)
