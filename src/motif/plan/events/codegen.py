@@ -168,6 +168,9 @@ class _Writer:
         for pick in self.query.picks:
             if pick.within is not None:
                 self.pick_within(pick, pick.within * self.ticks)
+        for number, element in enumerate(self.way.elements):
+            if element.role is Role.LIST and not element.each:
+                self.whole_list(number)
         if self.intervals:
             self.span()
         tests = self.branches(self.tests, self.extra, own=True)
@@ -195,7 +198,7 @@ class _Writer:
         lists = [n for n in numbers if self.way.elements[n].role is Role.LIST]
         aggregated = {node.members[0] for node in scalars(scalar) if isinstance(node, Fold)}
         absent = [n for n in numbers if self.is_absent(n) and self.way.elements[n].var not in aggregated]
-        forbidding = [n for n in absent if self.way.elements[n].var in self.negated]
+        forbidding = [n for n in absent if self.is_negated(n)]
         if forbidding:
             self.tests[self.steps.level(forbidding[0])].append(scalar)
         elif absent and not condition.names - self.single:  # a list, of another way even, is read when it is complete
@@ -212,6 +215,9 @@ class _Writer:
     def is_absent(self, number: int) -> bool:
         return self.way.elements[number].role is Role.ABSENT
 
+    def is_negated(self, number: int) -> bool:
+        return self.way.elements[number].var in self.negated
+
     def branches(self, tests: list[list[Scalar]], extra: list[list[str]], *, own: bool) -> str:
         """`if level == 0: ... elif level == 1: ...`, each setting `ok`."""
         lines: list[str] = []
@@ -224,6 +230,26 @@ class _Writer:
             lines.append(f"{'elif' if lines else 'if'} level == {level}:")
             lines += [f"    {line}" for line in body]
         return "\n".join(lines)
+
+    def whole_list(self, number: int) -> None:
+        """A list that is not adjacent to the next one, because of an optional variable that has no event here.
+
+        Every beginning of its walk is tried, but it has to take all that comes before the events of that list.
+        """
+        way, followers = self.way, self.way.following_lists(number)
+        optional = {n for n in range(len(way.elements)) if self.is_absent(n) and not self.is_negated(n)}
+        between = {n for n in optional if number in way.before[n]}
+        if not followers or any(not between & way.before[other] for other in followers):
+            return
+        own = self.steps.level(number)
+        self.complete.append(f"if ok and count[{own}] < cursor[{own}]:")
+        self.complete.append(f"    at = items[item_at[{own}] + count[{own}]]")
+        self.complete.append("    ok = False")
+        for level in map(self.steps.level, followers):
+            self.complete.append(f"    for i in range(count[{level}]):")
+            self.complete.append(f"        pos = items[item_at[{level}] + i]")
+            self.complete.append("        if time[at] >= begin[pos] if begin[pos] < time[pos] else at >= pos:")
+            self.complete.append("            ok = True")
 
     # -- times
 

@@ -83,14 +83,16 @@ class Way:
 
     def is_split(self, number: int) -> bool:
         """A list directly followed by another one: every event of it may be its last."""
-        if self.elements[number].role is not Role.LIST:
-            return False
+        return self.elements[number].role is Role.LIST and bool(self.following_lists(number))
+
+    def following_lists(self, number: int) -> list[int]:
+        """Lists that come after an element with no event of a single variable between them."""
         between = {s for s in self.singles() if number in self.before[s]}
-        return any(
-            number in self.before[other] and not between & self.before[other]
+        return [
+            other
             for other, element in enumerate(self.elements)
-            if element.role is Role.LIST
-        )
+            if element.role is Role.LIST and number in self.before[other] and not between & self.before[other]
+        ]
 
     def is_chain(self) -> bool:
         """Single events, one after the other, and absences between them."""
