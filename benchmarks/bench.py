@@ -75,7 +75,7 @@ class Bench:
 
     def duckdb(self) -> int:
         """The floor: DuckDB sorts the same columns and hands them over in batches."""
-        from motif.hosts.duckdb import BATCH_ROWS
+        from motif.hosts.duckdb_database import BATCH_ROWS
 
         reader = self._database.sql(self.workload.floor_sql).to_arrow_reader(BATCH_ROWS)
         return sum(batch.num_rows for batch in reader)
@@ -177,7 +177,8 @@ class Bench:
 
     @cache  # noqa: B019 - one object per process
     def _sorted_rows(self) -> tuple[Any, pa.Table]:
-        from motif.hosts.duckdb import Database, input_sql, plan_clause
+        from motif.hosts.duckdb import input_sql, plan_clause
+        from motif.hosts.duckdb_database import Database
         from motif.lang.statement import parse_statement
 
         statement = parse_statement(self.query, "duckdb")

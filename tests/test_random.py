@@ -12,6 +12,7 @@ import pytest
 
 from motif.errors import UnsupportedQuery
 from motif.hosts import duckdb
+from motif.hosts.duckdb_database import Database, quoted
 from motif.lang.statement import parse_clause
 from motif.plan.planner import plan
 from motif.testing.features import features
@@ -62,7 +63,7 @@ CONSTRUCTS = {
 
 def test_the_seeds_cover_the_language() -> None:
     """Every construct is in several queries that are run, so agreement is not agreement on nothing."""
-    source = duckdb.DuckSource(duckdb.Database({"data": to_arrow([])}), "", duckdb.quoted("data"))
+    source = duckdb.DuckSource(Database({"data": to_arrow([])}), "", quoted("data"))
     seen: Counter[str] = Counter()
     for seed in SEEDS:
         query = parse_clause(random_example(random.Random(seed), partitions=0)[0])

@@ -17,6 +17,7 @@ import pytest
 import motif
 from motif.errors import LimitExceeded, MotifError, QueryBindError, QueryDataError, QuerySyntaxError, UnsupportedQuery
 from motif.hosts import duckdb
+from motif.hosts.duckdb_database import Database
 from motif.lang.statement import parse_statement
 from motif.plan.program import Program
 
@@ -362,7 +363,7 @@ def test_nested_functions_across_rows_stay_small(function: str) -> None:
 
 def planned(query: str) -> Program:
     parsed = parse_statement(query)
-    return duckdb.plan_clause(duckdb.Database({"trades": TRADES}), parsed, parsed.clauses[0])[0]
+    return duckdb.plan_clause(Database({"trades": TRADES}), parsed, parsed.clauses[0])[0]
 
 
 # --- size ---

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 from motif.hosts import duckdb
+from motif.hosts.duckdb_database import Database, quoted
 from motif.kernels import build, search
 from motif.lang.statement import parse_clause
 from motif.plan import codegen, markers
@@ -20,7 +21,7 @@ TABLE = pa.table({"t": [1, 2], "v": [1, 2], "w": [1.5, 2.5], "s": ["a", "b"]})
 
 
 def program(defines: str, pattern: str = "A+ B", table: pa.Table = TABLE, rest: str = "") -> Program:
-    source = duckdb.DuckSource(duckdb.Database({"data": table}), "", duckdb.quoted("data"))
+    source = duckdb.DuckSource(Database({"data": table}), "", quoted("data"))
     clause = f"MATCH_RECOGNIZE (ORDER BY t MEASURES COUNT(*) AS n PATTERN ({pattern}) {rest} DEFINE {defines})"
     return plan(parse_clause(clause), source)
 

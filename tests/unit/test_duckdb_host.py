@@ -10,9 +10,11 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as parquet
 import pytest
+from duckdb import FatalException
 
 import motif
-from motif.hosts import duckdb
+from motif.hosts import duckdb, duckdb_database
+from motif.hosts.duckdb_database import Database, Refused
 
 CLAUSE = """MATCH_RECOGNIZE (PARTITION BY k ORDER BY t DESC NULLS FIRST
     MEASURES MATCH_NUMBER() AS n, CLASSIFIER() AS label, SUM(v) AS total ALL ROWS PER MATCH WITH UNMATCHED ROWS
@@ -61,9 +63,9 @@ def test_rows_of_many_keys_are_sorted_by_the_database(
     query = "MATCH_RECOGNIZE (PARTITION BY k ORDER BY t MEASURES A.t AS t PATTERN (A B) DEFINE B AS t > A.t)"
     expected = motif.match(rows, query)
     asked: list[str] = []
-    reader = duckdb.Database.reader
-    monkeypatch.setattr(duckdb, "BATCH_ROWS", 2_048)
-    monkeypatch.setattr(duckdb.Database, "reader", lambda self, sql: asked.append(sql) or reader(self, sql))
+    reader = Database.reader
+    monkeypatch.setattr(duckdb_database, "BATCH_ROWS", 2_048)
+    monkeypatch.setattr(Database, "reader", lambda self, sql: asked.append(sql) or reader(self, sql))
     assert sorted_rows(motif.match(rows, query)) == sorted_rows(expected)
     assert expected.num_rows == (1_000 if by_database else 5_000)
     assert ("ORDER BY" in asked[-1]) == by_database
@@ -85,15 +87,15 @@ def _counted(path: str) -> list[dict[str, int]]:
 
 
 def test_databases_are_kept_and_those_of_long_ago_are_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(duckdb, "_INSTANCES", {})
+    monkeypatch.setattr(duckdb_database, "_INSTANCES", {})
     paths = [_write(tmp_path / str(number), number + 1) for number in range(6)]
     for _ in range(2):
         for number, path in enumerate(paths):
             assert _counted(str(path)) == [{"n": number + 1}]
-    assert [key[2] for key in duckdb._INSTANCES] == [(str(path),) for path in paths[2:]]
-    before = dict(duckdb._INSTANCES)
+    assert [key[2] for key in duckdb_database._INSTANCES] == [(str(path),) for path in paths[2:]]
+    before = dict(duckdb_database._INSTANCES)
     _counted(str(paths[5]))
-    assert before == duckdb._INSTANCES
+    assert before == duckdb_database._INSTANCES
 
 
 def test_a_relative_path_is_that_of_the_folder_we_are_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,6 +103,22 @@ def test_a_relative_path_is_that_of_the_folder_we_are_in(tmp_path: Path, monkeyp
         folder = _write(tmp_path / str(rows), rows).parent
         monkeypatch.chdir(folder)
         assert _counted("rows.parquet") == [{"n": rows}]
+
+
+def test_a_database_that_failed_for_good_is_opened_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(duckdb_database, "_INSTANCES", {})
+    broken = Database({})
+
+    class Broken:
+        def execute(self, sql: str) -> None:
+            raise FatalException(f"FATAL Error: no more of {sql}")
+
+    broken.connection = Broken()
+    assert duckdb_database._INSTANCES
+    with pytest.raises(Refused, match="no more of SELECT 1"):
+        broken.execute("SELECT 1")
+    assert not duckdb_database._INSTANCES
+    assert Database({}).execute("SELECT 1").fetchall() == [(1,)]
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")

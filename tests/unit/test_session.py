@@ -13,6 +13,7 @@ import pytest
 
 from motif.engine.session import Session
 from motif.hosts import duckdb
+from motif.hosts.duckdb_database import Database, quoted
 from motif.lang.statement import parse_clause
 from motif.plan.planner import plan
 from motif.plan.program import Program
@@ -27,7 +28,7 @@ class Input:
     """A planned clause and its sorted rows."""
 
     def __init__(self, clause: str, table: pa.Table) -> None:
-        self.source = duckdb.DuckSource(duckdb.Database({"data": table}), "", duckdb.quoted("data"))
+        self.source = duckdb.DuckSource(Database({"data": table}), "", quoted("data"))
         self.program: Program = plan(parse_clause(clause), self.source)
         self.rows: pa.Table = self.source.database.table(duckdb.input_sql(self.program, self.source))
 

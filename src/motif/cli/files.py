@@ -170,7 +170,7 @@ def json_lines(table: pa.Table) -> Iterator[str]:
 
 def _duckdb(table: pa.Table) -> Any:
     """A connection that holds the result."""
-    from motif.hosts.duckdb import Database
+    from motif.hosts.duckdb_database import Database
 
     return Database({"result": table}).connection
 

@@ -17,9 +17,10 @@ from motif.plan.program import Program
 def duckdb_facts(statement: Statement, tables: Mapping[str, Any]) -> list[ClauseFacts]:
     """Every clause, planned against tables in process; no row is read."""
     from motif.hosts import duckdb
+    from motif.hosts.duckdb_database import Database
 
     raise_first(duckdb.statement_errors(statement, tables))
-    database = duckdb.Database(tables)
+    database = Database(tables)
     clauses = []
     for clause in statement.clauses:
         program, source = duckdb.plan_clause(database, statement, clause)

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
-import duckdb
 import pyarrow as pa
 
 from motif.engine.arrays import flat
@@ -19,15 +15,9 @@ from motif.engine.parallel import match_rows
 from motif.engine.session import Session
 from motif.errors import (
     MotifError,
-    QueryBindError,
-    QueryDataError,
-    QuerySyntaxError,
     Span,
-    UnsupportedQuery,
-    did_you_mean,
 )
-from motif.hosts.frames import is_path, reader_of, to_arrow
-from motif.hosts.prefetch import ahead
+from motif.hosts.duckdb_database import Database, Progress, Refused, batches, counted, quoted
 from motif.ir.expr import Expr
 from motif.ir.query import RowQuery
 from motif.ir.render import render_row_sql
@@ -39,13 +29,10 @@ from motif.plan.planner import plan
 from motif.plan.program import Program
 from motif.plan.source import HostRefusal
 
-BATCH_ROWS = 1 << 18
 MEMORY_BYTES = 1 << 30
 """Rows of a clause up to this size are sorted in memory."""
 MANY_KEYS = 0.6
 """Partitions per row in the first batch from which on DuckDB sorts them all."""
-Progress = Callable[[int], None]
-"""Called with the number of rows taken in since the last call."""
 _LEAVES = "__motif_leaves"
 _KINDS = {
     "boolean": Kind.BOOLEAN,
@@ -95,148 +82,9 @@ Planned = Program | EventProgram
 """A program of either language: their outputs look alike to a host."""
 
 
-def quoted(name: str) -> str:
-    """An identifier that DuckDB takes as it is."""
-    return '"' + name.replace('"', '""') + '"'
-
-
 def row_sql(expr: Expr) -> str:
     """A row expression in DuckDB's dialect."""
     return render_row_sql(expr, quoted, "duckdb")
-
-
-class _Refused(Exception):
-    """DuckDB's own error, taken apart."""
-
-    def __init__(self, error: BaseException, tables: Sequence[str] = (), before: int = 0) -> None:
-        kind, _, text = str(error).partition(": ")
-        facts: dict[str, str] = {}
-        if text.startswith("{"):
-            facts = json.loads(text)
-            text = facts["exception_message"]
-        self.kind = type(error).__name__
-        self.message = text.split("\n\nLINE ")[0].strip() or kind
-        if facts.get("error_subtype") == "MISSING_ENTRY" and facts.get("type") == "Table":
-            hint = did_you_mean(facts["name"], tables) or "pass it in tables="
-            self.message = f"there is no table {facts['name']}\n{hint}"
-        self.position = int(facts["position"]) - before if "position" in facts else None
-        location = json.loads(facts.get("location", "[0,1]"))
-        self.length = max(1, int(location[1]))
-        super().__init__(self.message)
-        if self.kind in ("FatalException", "InternalException"):  # such a database can not be used any more
-            _INSTANCES.clear()
-
-    def as_error(self, source: str | None = None, span: Span | None = None) -> MotifError:
-        """The same as one of ours, pointing at the user's text."""
-        first, _, rest = self.message.partition("\n")
-        hint = " ".join(rest.split())[:200] or None
-        place: dict[str, Any] = {"source": source, "span": span, "hint": hint}
-        match self.kind:
-            case "ParserException":
-                return QuerySyntaxError(first, **place)
-            case "PermissionException":
-                place["hint"] = "pass the file as a table"
-                return UnsupportedQuery("query text can not open files or sockets", **place)
-            case "BinderException" | "CatalogException" | "InvalidInputException" | "NotImplementedException":
-                return QueryBindError(first, **place)
-            case "IOException" | "HTTPException":
-                return MotifError(self.message)
-            case _:
-                return QueryDataError(first, **place)
-
-
-class Database:
-    """A connection that holds the given tables and can reach nothing else."""
-
-    def __init__(self, tables: Mapping[str, Any]) -> None:
-        self.tables = list(tables)
-        files = {name: str(data) for name, data in tables.items() if is_path(data)}
-        for name, path in files.items():
-            if not Path(path).exists():
-                raise MotifError(f"there is no file {path} (table {name})", hint="paths are relative to where you are")
-        self.connection = _instance(tuple(sorted(set(files.values())))).cursor()
-        for name, data in tables.items():
-            if name in files:
-                self._add_file(name, files[name])
-            else:
-                self.connection.register(name, to_arrow(data))
-
-    def _add_file(self, name: str, path: str) -> None:
-        select = f"SELECT * FROM {reader_of(path)}({literal(path)})"
-        try:
-            self.connection.execute(f"CREATE TEMP VIEW {quoted(name)} AS {select}")
-        except duckdb.Error as error:
-            raise MotifError(f"cannot read {path}: {_Refused(error).message}") from None
-
-    def execute(self, sql: str) -> duckdb.DuckDBPyConnection:
-        """Run one statement; DuckDB's refusal comes as `_Refused`."""
-        try:
-            return self.connection.execute(sql)
-        except duckdb.Error as error:
-            raise _Refused(error, self.tables) from None
-
-    def describe(self, select: str) -> list[tuple[str, str]]:
-        """Names and types of a query's columns."""
-        try:
-            return [(row[0], row[1]) for row in self.connection.execute(f"DESCRIBE {select}").fetchall()]
-        except duckdb.Error as error:
-            raise _Refused(error, self.tables, before=len("DESCRIBE ")) from None
-
-    def reader(self, sql: str) -> pa.RecordBatchReader:
-        """The result of a query, batch by batch."""
-        try:
-            return self.connection.sql(sql).to_arrow_reader(BATCH_ROWS)
-        except duckdb.Error as error:
-            self.describe(sql)  # says the same with its place, unless it is a row that is to blame
-            raise _Refused(error, self.tables) from None
-
-    def table(self, sql: str, progress: Progress | None = None) -> pa.Table:
-        """The result of a query."""
-        reader = self.reader(sql)
-        return pa.Table.from_batches(_counted(_batches(reader), progress), reader.schema)
-
-    def add(self, name: str, table: pa.Table) -> None:
-        """Make a result a table of its own."""
-        self.connection.register(name, table)
-
-
-_INSTANCES: dict[tuple[int, str, tuple[str, ...]], duckdb.DuckDBPyConnection] = {}
-MOST_INSTANCES = 4
-
-
-def _instance(files: tuple[str, ...]) -> duckdb.DuckDBPyConnection:
-    """A database that can open these files and nothing else; tables and views are those of its cursors.
-
-    It takes longer to open than most queries over a few thousand rows, so the last ones are kept. A process that was
-    forked opens its own: the threads of its parent's are not there. Relative paths are those of the folder we are in.
-    """
-    own, key = os.getpid(), (os.getpid(), str(Path.cwd()), files)
-    if key not in _INSTANCES:
-        for old in [one for one in list(_INSTANCES) if one[0] == own][: 1 - MOST_INSTANCES]:
-            _INSTANCES.pop(old, None)
-        _INSTANCES[key] = _opened(files)
-    return _INSTANCES[key]
-
-
-def _opened(files: tuple[str, ...]) -> duckdb.DuckDBPyConnection:
-    # DuckDB also asks for the pattern under which it would look into a folder of that name.
-    endings = {path: (reader_of(path).removeprefix("read_"), "jsonl", "ndjson", "tsv") for path in files}
-    allowed = [*files, *(f"{path}/**/*.{ending}" for path in files for ending in endings[path])]
-    instance = duckdb.connect(":memory:")
-    for setting in (
-        "SET GLOBAL errors_as_json = true",
-        "SET GLOBAL python_enable_replacements = false",
-        f"SET GLOBAL allowed_paths = [{', '.join(literal(path) for path in allowed)}]",
-        "SET GLOBAL enable_external_access = false",
-        "SET GLOBAL lock_configuration = true",
-    ):
-        instance.execute(setting)
-    return instance
-
-
-def literal(text: str) -> str:
-    """A string literal from which nothing escapes."""
-    return "'" + text.replace("'", "''") + "'"
 
 
 class DuckSource:
@@ -270,7 +118,7 @@ class DuckSource:
         items = ", ".join(f"{row_sql(expr)} AS c{i}" for i, expr in enumerate(exprs))
         try:
             return [type_of(kind) for _, kind in self.database.describe(self.select(items))]
-        except _Refused as refused:
+        except Refused as refused:
             raise HostRefusal(refused.message) from None
 
     def on_nulls(self, exprs: Sequence[Expr]) -> list[object]:
@@ -323,7 +171,7 @@ def _in_memory(
 
 def _held(reader: pa.RecordBatchReader, plan: Layout, progress: Progress | None) -> pa.Table | None:
     held, size = [pa.Table.from_batches([], reader.schema)], 0
-    for batch in _counted(_batches(reader), progress):
+    for batch in counted(batches(reader), progress):
         held.append(pa.Table.from_batches([batch]))
         size += batch.nbytes
         if size > MEMORY_BYTES or (len(held) == 3 and _has_many_keys(held[1], plan)):
@@ -357,33 +205,11 @@ def final_columns(program: Planned, source: DuckSource, leaves: pa.Table) -> pa.
 
 def _drive(session: Session, reader: pa.RecordBatchReader, progress: Progress | None) -> Iterator[pa.Table]:
     yield from session.feed(pa.Table.from_batches([], reader.schema))
-    for batch in _batches(reader):
+    for batch in batches(reader):
         yield from session.feed(batch)
         if progress is not None:
             progress(batch.num_rows)
     yield from session.finish()
-
-
-def _batches(reader: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
-    try:
-        yield from ahead(reader)
-    except (pa.ArrowException, OSError, duckdb.Error) as error:
-        raise QueryDataError(_first_line(error)) from None
-
-
-def _counted(batches: Iterator[pa.RecordBatch], progress: Progress | None) -> Iterator[pa.RecordBatch]:
-    for batch in batches:
-        if progress is not None:
-            progress(batch.num_rows)
-        yield batch
-
-
-def _first_line(error: BaseException) -> str:
-    text = str(error)
-    if "{" in text:
-        with suppress(ValueError, KeyError):
-            text = json.loads(text[text.index("{") : text.rindex("}") + 1])["exception_message"]
-    return text.strip().splitlines()[0] if text.strip() else type(error).__name__
 
 
 def _scalars(program: Planned, source: DuckSource, leaves: pa.Table) -> pa.Table:
@@ -401,12 +227,12 @@ def user_errors(source: str, program: Planned | None = None) -> Iterator[None]:
     """DuckDB's refusals as ours; of a measure, pointing at the measure."""
     try:
         yield
-    except _Refused as refused:
+    except Refused as refused:
         span = _blamed(refused, program) if program is not None else None
         raise refused.as_error(source, span) from None
 
 
-def _blamed(refused: _Refused, program: Planned) -> Span | None:
+def _blamed(refused: Refused, program: Planned) -> Span | None:
     """The measure in which DuckDB's error lies."""
     if refused.position is None:
         return None
@@ -429,7 +255,7 @@ def _schema(source: DuckSource, statement: Statement, clause: Clause) -> Schema:
     """The input's columns; mistakes in the input are told before those in the clause."""
     try:
         return source.schema
-    except _Refused as refused:
+    except Refused as refused:
         raise refused.as_error(statement.text, _input_span(refused, clause)) from None
 
 
@@ -440,7 +266,7 @@ def empty_result(program: Program, source: DuckSource) -> pa.Table:
     return final_columns(program, source, pa.concat_tables([*session.feed(rows), *session.finish()]))
 
 
-def _input_span(refused: _Refused, clause: Clause) -> Span:
+def _input_span(refused: Refused, clause: Clause) -> Span:
     """Where in the user's text the input of a clause is wrong."""
     if refused.position is None:
         return clause.input_span
@@ -494,7 +320,7 @@ def _outer_errors(statement: Statement) -> Iterator[None]:
     """DuckDB's refusals of the text around the clauses, pointing at the user's text."""
     try:
         yield
-    except _Refused as refused:
+    except Refused as refused:
         span = None
         if refused.position is not None:
             start = statement.outer.source_offset(refused.position)

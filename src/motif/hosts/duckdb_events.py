@@ -13,17 +13,8 @@ from motif.engine.events.functions import Functions
 from motif.engine.events.parallel import match_events
 from motif.engine.order import crossing, layout
 from motif.errors import MotifError, QueryBindError, did_you_mean
-from motif.hosts.duckdb import (
-    Database,
-    DuckSource,
-    Progress,
-    columns_sql,
-    final_columns,
-    literal,
-    quoted,
-    row_sql,
-    user_errors,
-)
+from motif.hosts.duckdb import DuckSource, columns_sql, final_columns, row_sql, user_errors
+from motif.hosts.duckdb_database import Database, Progress, literal, quoted
 from motif.ir.event import EventQuery
 from motif.plan.events.planner import bind_event_errors, plan_events
 from motif.plan.events.program import EventProgram, Stream

@@ -16,7 +16,8 @@ from motif.engine.order import crossing, layout
 from motif.engine.stream.session import Planned, StreamSession
 from motif.engine.watermark import BEGINNING, FOREVER
 from motif.errors import MotifError
-from motif.hosts.duckdb import Database, DuckSource, columns_sql, empty_result, final_columns, quoted, user_errors
+from motif.hosts.duckdb import DuckSource, columns_sql, empty_result, final_columns, user_errors
+from motif.hosts.duckdb_database import Database, quoted
 from motif.hosts.duckdb_events import BASE, Stack, input_sql
 from motif.ir.event import EventQuery
 from motif.ir.query import RowQuery

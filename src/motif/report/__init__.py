@@ -32,6 +32,7 @@ def report_page(query: str, tables: Mapping[str, Any], *, title: str | None = No
     """The page as text."""
     from motif.explanation.hosts import duckdb_facts
     from motif.hosts import duckdb
+    from motif.hosts.duckdb_database import Database
     from motif.lang.statement import parse_statement
     from motif.report.data import clause_data
     from motif.report.page import ClausePart, render
@@ -39,7 +40,7 @@ def report_page(query: str, tables: Mapping[str, Any], *, title: str | None = No
 
     statement = parse_statement(query, "duckdb")
     facts = duckdb_facts(statement, tables)
-    database = duckdb.Database(tables)
+    database = Database(tables)
     parts = []
     for clause, known in zip(statement.clauses, facts, strict=True):
         program, source = duckdb.plan_clause(database, statement, clause)

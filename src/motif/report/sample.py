@@ -15,7 +15,8 @@ import numpy as np
 import pyarrow as pa
 
 from motif.engine.arrays import changes, flat
-from motif.hosts.duckdb import Database, DuckSource, input_sql, quoted, row_sql, run_program
+from motif.hosts.duckdb import DuckSource, input_sql, row_sql, run_program
+from motif.hosts.duckdb_database import Database, quoted
 from motif.ir import pattern as p
 from motif.ir.expr import Aggregate, At, Column, End, Expr, Label, MatchNumber, walk
 from motif.ir.query import Key, Measure, RowQuery, Rows, SkipTo

@@ -23,6 +23,7 @@ from motif.engine import matcher
 from motif.engine.session import Session
 from motif.errors import LimitExceeded, MotifError, QueryDataError, UnsupportedQuery
 from motif.hosts import duckdb
+from motif.hosts.duckdb_database import Database, quoted
 from motif.ir.query import RowQuery
 from motif.lang.statement import parse_clause
 from motif.plan.planner import plan
@@ -68,15 +69,15 @@ class Tally:
 
 
 @cache
-def _database() -> duckdb.Database:
+def _database() -> Database:
     """One connection per process: opening one costs more than a query."""
-    return duckdb.Database({})
+    return Database({})
 
 
 def memory_source(table: pa.Table) -> duckdb.DuckSource:
     """A table as the input of a query."""
     _database().add("data", table)
-    return duckdb.DuckSource(_database(), "", duckdb.quoted("data"))
+    return duckdb.DuckSource(_database(), "", quoted("data"))
 
 
 def by_reference(query: RowQuery, rows: Rows, table: pa.Table) -> Rows | str:

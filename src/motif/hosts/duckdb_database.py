@@ -1,0 +1,202 @@
+"""A DuckDB database that can reach the given tables and nothing else, and its refusals as Motif's own errors."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from motif.errors import (
+    MotifError,
+    QueryBindError,
+    QueryDataError,
+    QuerySyntaxError,
+    Span,
+    UnsupportedQuery,
+    did_you_mean,
+)
+from motif.hosts.frames import is_path, reader_of, to_arrow
+from motif.hosts.prefetch import ahead
+
+BATCH_ROWS = 1 << 18
+Progress = Callable[[int], None]
+"""Called with the number of rows taken in since the last call."""
+
+
+class Refused(Exception):
+    """DuckDB's own error, taken apart."""
+
+    def __init__(self, error: BaseException, tables: Sequence[str] = (), before: int = 0) -> None:
+        kind, _, text = str(error).partition(": ")
+        facts: dict[str, str] = {}
+        if text.startswith("{"):
+            facts = json.loads(text)
+            text = facts["exception_message"]
+        self.kind = type(error).__name__
+        self.message = text.split("\n\nLINE ")[0].strip() or kind
+        if facts.get("error_subtype") == "MISSING_ENTRY" and facts.get("type") == "Table":
+            hint = did_you_mean(facts["name"], tables) or "pass it in tables="
+            self.message = f"there is no table {facts['name']}\n{hint}"
+        self.position = int(facts["position"]) - before if "position" in facts else None
+        location = json.loads(facts.get("location", "[0,1]"))
+        self.length = max(1, int(location[1]))
+        super().__init__(self.message)
+
+    def as_error(self, source: str | None = None, span: Span | None = None) -> MotifError:
+        """The same as one of ours, pointing at the user's text."""
+        first, _, rest = self.message.partition("\n")
+        hint = " ".join(rest.split())[:200] or None
+        place: dict[str, Any] = {"source": source, "span": span, "hint": hint}
+        match self.kind:
+            case "ParserException":
+                return QuerySyntaxError(first, **place)
+            case "PermissionException":
+                place["hint"] = "pass the file as a table"
+                return UnsupportedQuery("query text can not open files or sockets", **place)
+            case "BinderException" | "CatalogException" | "InvalidInputException" | "NotImplementedException":
+                return QueryBindError(first, **place)
+            case "IOException" | "HTTPException":
+                return MotifError(self.message)
+            case _:
+                return QueryDataError(first, **place)
+
+
+class Database:
+    """A connection that holds the given tables and can reach nothing else."""
+
+    def __init__(self, tables: Mapping[str, Any]) -> None:
+        self.tables = list(tables)
+        files = {name: str(data) for name, data in tables.items() if is_path(data)}
+        for name, path in files.items():
+            if not Path(path).exists():
+                raise MotifError(f"there is no file {path} (table {name})", hint="paths are relative to where you are")
+        self.files = tuple(sorted(set(files.values())))
+        self.connection = _instance(self.files).cursor()
+        for name, data in tables.items():
+            if name in files:
+                self._add_file(name, files[name])
+            else:
+                self.connection.register(name, to_arrow(data))
+
+    def _add_file(self, name: str, path: str) -> None:
+        select = f"SELECT * FROM {reader_of(path)}({literal(path)})"
+        try:
+            self.connection.execute(f"CREATE TEMP VIEW {quoted(name)} AS {select}")
+        except duckdb.Error as error:
+            raise MotifError(f"cannot read {path}: {Refused(error).message}") from None
+
+    def execute(self, sql: str) -> duckdb.DuckDBPyConnection:
+        """Run one statement; DuckDB's refusal comes as `Refused`."""
+        try:
+            return self.connection.execute(sql)
+        except duckdb.Error as error:
+            raise self._refused(error) from None
+
+    def describe(self, select: str) -> list[tuple[str, str]]:
+        """Names and types of a query's columns."""
+        try:
+            return [(row[0], row[1]) for row in self.connection.execute(f"DESCRIBE {select}").fetchall()]
+        except duckdb.Error as error:
+            raise self._refused(error, before=len("DESCRIBE ")) from None
+
+    def reader(self, sql: str) -> pa.RecordBatchReader:
+        """The result of a query, batch by batch."""
+        try:
+            return self.connection.sql(sql).to_arrow_reader(BATCH_ROWS)
+        except duckdb.Error as error:
+            self.describe(sql)  # says the same with its place, unless it is a row that is to blame
+            raise self._refused(error) from None
+
+    def table(self, sql: str, progress: Progress | None = None) -> pa.Table:
+        """The result of a query."""
+        reader = self.reader(sql)
+        return pa.Table.from_batches(counted(batches(reader), progress), reader.schema)
+
+    def add(self, name: str, table: pa.Table) -> None:
+        """Make a result a table of its own."""
+        self.connection.register(name, table)
+
+    def _refused(self, error: duckdb.Error, before: int = 0) -> Refused:
+        if isinstance(error, duckdb.FatalException | duckdb.InternalException):
+            _INSTANCES.pop(_key(self.files), None)  # it refuses everything from now on
+        return Refused(error, self.tables, before)
+
+
+Key = tuple[int, str, tuple[str, ...]]
+_INSTANCES: dict[Key, duckdb.DuckDBPyConnection] = {}
+MOST_INSTANCES = 4
+
+
+def _instance(files: tuple[str, ...]) -> duckdb.DuckDBPyConnection:
+    """A database that can open these files and nothing else; tables and views are those of its cursors.
+
+    It takes longer to open than most queries over a few thousand rows, so the last ones are kept. A process that was
+    forked opens its own: the threads of its parent's are not there. Relative paths are those of the folder we are in.
+    """
+    key = _key(files)
+    instance = _INSTANCES.get(key)
+    if instance is None:
+        for old in [one for one in list(_INSTANCES) if one[0] == key[0]][: 1 - MOST_INSTANCES]:
+            _INSTANCES.pop(old, None)
+        instance = _INSTANCES[key] = _opened(files)
+    return instance
+
+
+def _key(files: tuple[str, ...]) -> Key:
+    return os.getpid(), str(Path.cwd()), files
+
+
+def _opened(files: tuple[str, ...]) -> duckdb.DuckDBPyConnection:
+    # DuckDB also asks for the pattern under which it would look into a folder of that name.
+    endings = {path: (reader_of(path).removeprefix("read_"), "jsonl", "ndjson", "tsv") for path in files}
+    allowed = [*files, *(f"{path}/**/*.{ending}" for path in files for ending in endings[path])]
+    instance = duckdb.connect(":memory:")
+    for setting in (
+        "SET GLOBAL errors_as_json = true",
+        "SET GLOBAL python_enable_replacements = false",
+        f"SET GLOBAL allowed_paths = [{', '.join(literal(path) for path in allowed)}]",
+        "SET GLOBAL enable_external_access = false",
+        "SET GLOBAL lock_configuration = true",
+    ):
+        instance.execute(setting)
+    return instance
+
+
+def quoted(name: str) -> str:
+    """An identifier that DuckDB takes as it is."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(text: str) -> str:
+    """A string literal from which nothing escapes."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def batches(reader: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
+    """What a query gives, read ahead; a row that it fails on is an error of the data."""
+    try:
+        yield from ahead(reader)
+    except (pa.ArrowException, OSError, duckdb.Error) as error:
+        raise QueryDataError(_first_line(error)) from None
+
+
+def counted(found: Iterator[pa.RecordBatch], progress: Progress | None) -> Iterator[pa.RecordBatch]:
+    """The same, telling how many rows came."""
+    for batch in found:
+        if progress is not None:
+            progress(batch.num_rows)
+        yield batch
+
+
+def _first_line(error: BaseException) -> str:
+    text = str(error)
+    if "{" in text:
+        with suppress(ValueError, KeyError):
+            text = json.loads(text[text.index("{") : text.rindex("}") + 1])["exception_message"]
+    return text.strip().splitlines()[0] if text.strip() else type(error).__name__
