@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import motif
-from motif.engine.events import parallel
+from motif.engine.events import parallel, promising
 from motif.errors import LimitExceeded, MotifError, QueryBindError, QueryDataError, UnsupportedQuery
 from motif.plan.events.functions import VECTORIZED
 
@@ -243,6 +243,23 @@ def test_slices_and_threads_change_nothing(monkeypatch: pytest.MonkeyPatch, quer
     split = motif.match(events, keyed)
     monkeypatch.setattr(parallel, "cores", lambda: 1)
     assert motif.match(events, keyed).equals(split)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT a.x AS one, b.x AS two FROM SEQ(A a; B b; C c) WHERE [k]",
+        "SELECT a.x AS one, b.x AS two FROM OR(SEQ(A a; B b), C c) WHERE [k] AND a.x > 0.5",
+        "SELECT a.x AS one, COUNT(b) AS two FROM SEQ(A a; B b*; C c) WHERE [k]",
+        "SELECT a.x AS one FROM SEQ(A a; NOT B b; C c) WHERE [k]",
+    ],
+)
+def test_partitions_without_a_chance_change_nothing(monkeypatch: pytest.MonkeyPatch, query: str) -> None:
+    events = many(4_000, 2_000)
+    some = motif.match(events, query)
+    monkeypatch.setattr(promising, "FEW_EVENTS", 0)
+    assert motif.match(events, query).equals(some)
+    assert some.num_rows > 50
 
 
 def test_inequalities_over_many_blocks() -> None:

@@ -6,13 +6,14 @@ import math
 import random
 from datetime import date, datetime, timedelta
 from decimal import Decimal
+from itertools import pairwise
 from typing import Any
 
 import duckdb
 import pyarrow as pa
 import pytest
 
-from motif.engine.order import Layout, SortColumn, arrange
+from motif.engine.order import Arrangement, Layout, SortColumn, arrange, groups, own_numbers
 from motif.hosts.duckdb import type_of
 from motif.hosts.spark import worker
 from motif.ir.expr import Column
@@ -134,6 +135,55 @@ def test_the_sort_does_not_depend_on_the_order_of_arrival() -> None:
     for _ in range(5):
         shuffled = rows.take(rng.sample(range(200), 200))
         assert partitions(arrange(shuffled, plan).to_pylist(), plan) == first
+
+
+# --- shards, and rows that came in order ---
+
+
+@pytest.mark.parametrize("key", [pa.int64(), pa.uint16(), pa.string()])
+@pytest.mark.parametrize("seed", range(6))
+def test_shards_are_whole_partitions_in_order(key: pa.DataType, seed: int) -> None:
+    rng = random.Random(seed)
+    count = rng.choice((0, 1, 5, 500, 9_000))
+    keys = sorted(rng.choices(range(rng.choice((1, 7, 4_000))), k=count))
+    rows = pa.table({"k": pa.array(keys).cast(key), "t": range(count)})
+    plan = Layout((Column("k"), Column("t")), 2, (0,), (SortColumn(1, type_of("BIGINT")),), ())
+    for given in (rows, rows.take(pa.array(rng.sample(range(count), count), pa.int64()))):
+        arrangement = Arrangement(given, plan)
+        assert arrangement.is_in_place or given is not rows
+        shards = [arrangement.shard(number, 4).to_pylist() for number in range(4)]
+        found = [(row["k"], row["t"]) for shard in shards for row in shard]
+        assert sorted(found, key=lambda row: row[1]) == [(row["k"], row["t"]) for row in rows.to_pylist()]
+        assert sum(len({row["k"] for row in shard}) for shard in shards) == len(set(keys))
+        for one, other in pairwise(found):
+            assert one[0] != other[0] or one[1] < other[1]
+
+
+def test_rows_with_ties_are_not_in_place() -> None:
+    kind = type_of("BIGINT")
+    plan = Layout((Column("t"), Column("v")), 2, (), (SortColumn(0, kind),), (SortColumn(1, kind),))
+    assert not Arrangement(pa.table({"t": [1, 1], "v": [2, 1]}), plan).is_in_place
+    assert Arrangement(pa.table({"t": [1, 2], "v": [2, 1]}), plan).is_in_place
+
+
+@pytest.mark.parametrize(
+    ("key", "numbers"),
+    [
+        (pa.array([7, 5, 5], pa.int64()), [2, 0, 0]),
+        (pa.array([-128, -127], pa.int8()), [0, 1]),
+        (pa.array([2**63 - 1, 2**63 - 2], pa.uint64()), [1, 0]),
+        (pa.array([2**63, 2**63 + 1], pa.uint64()), None),
+        (pa.array([-(2**63), 2**63 - 1], pa.int64()), None),
+        (pa.array([1, None], pa.int64()), None),
+        (pa.array(["1", "2"]), None),
+        (pa.array([], pa.int64()), None),
+    ],
+)
+def test_whole_numbers_are_numbers_of_partitions(key: pa.Array, numbers: list[int] | None) -> None:
+    found = own_numbers(key)
+    assert (None if found is None else found.tolist()) == numbers
+    group = groups([key], len(key)).tolist()
+    assert len(set(group)) == len(set(key.to_pylist()))
 
 
 # --- in Spark's worker ---

@@ -28,6 +28,7 @@ from motif.lang.snoop import is_event_query
         ("SELECT * FROM t AS x", False),
         ("SELECT * FROM t x JOIN u y ON x.a = y.a", False),
         ("SELECT * FROM (SELECT 1)", False),
+        ("SELECT a AS form, any(b) FROM t", False),
         ("WITH x AS (SELECT 1) SELECT * FROM x", False),
         ("SELECT * FROM t MATCH_RECOGNIZE (PATTERN ('", False),
         ("", False),

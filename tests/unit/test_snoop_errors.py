@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from motif.errors import MotifError
-from motif.lang.snoop import diagnose_events, parse_events
+from motif.lang.snoop import diagnose_events, is_event_query, parse_events
 from motif.limits import Limits
 
 BLOCKS = (Path(__file__).parent / "snoop_refusals.txt").read_text(encoding="utf-8").split("\n\n")[1:]
@@ -56,6 +56,14 @@ def test_every_clause_reports_its_own_mistake() -> None:
 def test_a_misspelt_clause(rest: str, hint: str) -> None:
     (error,) = diagnose_events(f"SELECT * FROM SEQ(A a; B b) {rest}")
     assert error.hint == hint
+
+
+@pytest.mark.parametrize("rest", ["SEQ(A a; B b)", "events SEQ(A a; B b) PICK LAST b WITHIN 5 s FROM a"])
+def test_a_misspelt_from(rest: str) -> None:
+    text = f"SELECT * FORM {rest}"
+    assert is_event_query(text)
+    (error,) = diagnose_events(text)
+    assert (error.column, error.hint) == (10, "did you mean FROM?")
 
 
 def test_too_many_variables() -> None:

@@ -223,9 +223,11 @@ def with_types(folders: list[Folder], text: str, session: Any) -> None:
     """Let `--columns` have its way."""
     try:
         frame = session.createDataFrame([], text)
-    except Exception:  # noqa: BLE001 - whatever it is, Spark cannot read it
+    except Exception as error:  # noqa: BLE001 - whatever it is, Spark cannot read it
+        reason = next(iter(str(error).strip().splitlines()), type(error).__name__)
         raise MotifError(
-            f"--columns cannot be read: {text}", hint="write names and types of Spark: --columns 'price DOUBLE, n INT'"
+            f"--columns cannot be read: {text}\n  Spark says: {reason}",
+            hint="write names and types of Spark: --columns 'price DOUBLE, n INT'",
         ) from None
     for column in frame.schema.fields:
         owners = [(folder, name) for folder in folders for name in folder.columns if _same(name, column.name)]

@@ -48,7 +48,8 @@ def chosen(table: pa.Table, flags: Array) -> pa.Table:
 def values_at(array: pa.Array, positions: Array) -> pa.Array:
     """Values at some positions, NULL at -1."""
     if len(positions) > FEW or len(array) > HELD:
-        return array.take(arrow(np.maximum(positions, 0), positions < 0))
+        absent = positions < 0
+        return array.take(arrow(np.maximum(positions, 0), absent) if absent.any() else arrow(positions))
     parts = [array.slice(at, 1) if at >= 0 else pa.nulls(1, array.type) for at in positions.tolist()]
     return parts[0] if len(parts) == 1 else pa.concat_arrays(parts) if parts else array.slice(0, 0)
 
@@ -70,6 +71,14 @@ def null_flags(array: pa.Array) -> Array:
     if array.null_count == 0:
         return np.zeros(len(array), np.uint8)
     return numpy_of(array.is_null()).view(np.uint8)
+
+
+def truth(array: pa.Array) -> Array:
+    """1 where a condition holds: neither FALSE nor NULL."""
+    if not pa.types.is_boolean(array.type):  # NULL without a type: never true
+        return np.zeros(len(array), np.uint8)
+    values: Array = numpy_of(array).view(np.uint8)
+    return values & (1 - null_flags(array)) if array.null_count else values
 
 
 def to_lanes(array: pa.Array, kind: Type) -> Lanes:

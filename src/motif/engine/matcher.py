@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from motif.engine.arrays import Array, Codebook, Lanes, bounds_of, flat, null_flags, numpy_of, plain_type, to_lanes
+from motif.engine.arrays import Array, Codebook, Lanes, bounds_of, flat, plain_type, to_lanes, truth
 from motif.engine.vector import Vectors
 from motif.errors import LimitExceeded, MotifError, QueryDataError
 from motif.ir.query import MatchMode, SkipTo
@@ -162,8 +162,8 @@ class Run:
         depth = STACK
         status = search.FULL
         while status in (search.FULL, search.DEEP):
-            spaces = [self._zeros(min(room, self.rows.count + 1)) for _ in range(4)]
-            labels = self._zeros(room, np.int32)
+            spaces = [self._room(min(room, self.rows.count + 1)) for _ in range(4)]
+            labels = self._room(room, np.int32)
             stacks = [self._zeros(depth * width) for width in (1, 1, self.program.environment.signature, 1)]
             status = loop(*fixed[:-2], state, fixed[-2], *stacks, *spaces, labels, fixed[-1])
             found, written = int(state[search.FOUND]), int(state[search.WRITTEN])
@@ -185,6 +185,10 @@ class Run:
 
     def _zeros(self, size: int, dtype: Any = np.int64) -> Any:
         return np.zeros(size, dtype) if self.compiled else [0] * size
+
+    def _room(self, size: int, dtype: Any = np.int64) -> Any:
+        """To be written before it is read."""
+        return np.empty(size, dtype) if self.compiled else [0] * size
 
     def _column(self, values: Array) -> Any:
         return np.ascontiguousarray(values) if self.compiled else values.tolist()
@@ -247,7 +251,7 @@ class Run:
         masks = np.ones((len(program.variables), rows.count), np.uint8)
         for number, (column, parts) in enumerate(zip(program.row_columns, program.neighbours, strict=True)):
             if column is not None:
-                masks[number] = _truth(rows.arrays[column])
+                masks[number] = truth(rows.arrays[column])
             for part in parts:
                 masks[number] &= vectors.true(part)
         return masks
@@ -363,13 +367,6 @@ def _next_symbols(machine: a.Automaton, state: int) -> tuple[set[int], bool]:
         if machine.op[state] != a.SYMBOL:
             pending.extend(machine.successors(state))
     return symbols, ends
-
-
-def _truth(array: pa.Array) -> Array:
-    if not pa.types.is_boolean(array.type):  # NULL without a type: never true
-        return np.zeros(len(array), np.uint8)
-    truth: Array = numpy_of(array).view(np.uint8) & (1 - null_flags(array))
-    return truth
 
 
 def _chunk(spaces: list[Any], labels: Any, found: int, written: int) -> Matches:

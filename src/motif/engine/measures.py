@@ -86,7 +86,7 @@ class Measures:
             case Gather(column=int(column)):
                 return values_at(self.rows.arrays[column], self.position(leaf))
             case Gather():
-                return self.label_at(self.position(leaf))
+                return self.own_label() if self._is_current(leaf) else self.label_at(self.position(leaf))
             case Folded():
                 return self.folded(leaf)
             case _:
@@ -159,6 +159,13 @@ class Measures:
         inside = (row >= start) & (row < end)
         entry = np.where(inside, row - start + self.per_match(self.matches.offsets[:-1]), 0)
         return values_at(names, np.where(inside, self.matches.labels[entry], -1))
+
+    def own_label(self) -> pa.Array:
+        """The variable each row put out was matched to."""
+        entry = self.output.entry
+        if not len(self.matches.labels):
+            return pa.nulls(len(entry), pa.string())
+        return values_at(self.state_names(), np.where(entry < 0, -1, self.matches.labels[entry]))
 
     # -- aggregates
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -19,6 +20,9 @@ from motif.ir.expr import Expr
 from motif.ir.types import Type
 from motif.plan.program import SortKey
 from motif.plan.scalar import Lane, lane
+
+_LOOK = 4_096
+"""Rows that are looked at before all are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,20 +86,49 @@ def _breakers(program: Sortable) -> tuple[Expr, ...]:
 class Arrangement:
     """Rows with what they are sorted by; gives them out in order, in shards of whole partitions."""
 
-    def __init__(self, rows: pa.Table, plan: Layout, arrival: Array | None = None) -> None:
-        """`arrival`: orders rows that nothing else tells apart."""
+    def __init__(
+        self, rows: pa.Table, plan: Layout, arrival: Array | None = None, *, group: Array | None = None
+    ) -> None:
+        """`arrival`: orders rows that nothing else tells apart; `group`: numbers of the partitions, if known."""
         self.rows = rows
         self.plan = plan
         self.arrival = arrival
-        self.group = groups([flat(rows.column(key)) for key in plan.keys], rows.num_rows)
+        keys = [flat(rows.column(key)) for key in plan.keys]
+        self.group = groups(keys, rows.num_rows) if group is None else group
         self.order = [key for item in plan.order for key in _sort_keys(flat(rows.column(item.column)), item)]
 
     def shard(self, number: int, shards: int) -> pa.Table:
         """The rows of every `shards`-th partition in order, with only the columns the program reads."""
         kept = self.rows.select(range(self.plan.width))
+        if self.is_in_place:
+            low, high = (self._cut(place, shards) for place in (number, number + 1))
+            return kept.slice(low, high - low)
         sequence = self.sequence(number, shards)
-        in_place = len(sequence) == kept.num_rows and bool((sequence[1:] > sequence[:-1]).all())
-        return kept if in_place else kept.take(arrow(sequence))
+        is_as_before = len(sequence) == kept.num_rows and bool((sequence[1:] > sequence[:-1]).all())
+        return kept if is_as_before else kept.take(arrow(sequence))
+
+    @cached_property
+    def is_in_place(self) -> bool:
+        """Whether the rows came in order, as those of a log or of a table that is kept sorted: nothing has to move."""
+        few = slice(0, _LOOK)
+        return self._is_rising(self.group[few], [key[few] for key in self.order]) and (
+            self.rows.num_rows <= _LOOK or self._is_rising(self.group, self.order)
+        )
+
+    @staticmethod
+    def _is_rising(group: Array, order: list[Array]) -> bool:
+        """Partition after partition, and never two rows alike in one."""
+        rises, equal = group[1:] > group[:-1], group[1:] == group[:-1]
+        for key in order:
+            rises |= equal & (key[1:] > key[:-1])
+            equal &= key[1:] == key[:-1]
+        return bool(rises.all())
+
+    def _cut(self, place: int, shards: int) -> int:
+        """Where a shard of rows in place begins: at the first partition that begins behind its share of the rows."""
+        count = self.rows.num_rows
+        at = count * place // shards
+        return at if at in (0, count) else int(np.searchsorted(self.group, self.group[at - 1], side="right"))
 
     def sequence(self, number: int = 0, shards: int = 1) -> Array:
         """Numbers of the rows of a shard, in order."""
@@ -119,6 +152,8 @@ def arrange(rows: pa.Table, plan: Layout) -> pa.Table:
 
 def groups(keys: list[pa.Array], count: int) -> Array:
     """A number per partition."""
+    if len(keys) == 1 and (own := own_numbers(keys[0])) is not None:
+        return own
     group = np.zeros(count, np.int64)
     for key in keys:
         if pa.types.is_floating(key.type):
@@ -131,6 +166,20 @@ def groups(keys: list[pa.Array], count: int) -> Array:
         if len(keys) > 1:
             group = np.unique(group, return_inverse=True)[1].astype(np.int64)
     return group
+
+
+def own_numbers(key: pa.Array, *, spread: int = 2) -> Array | None:
+    """Whole numbers that lie close together are numbers of partitions themselves: to count them costs far more.
+
+    `spread`: how many times as many as the rows they may be.
+    """
+    if not len(key) or not pa.types.is_integer(key.type) or key.null_count:
+        return None
+    values = numpy_of(key)
+    low, high = int(values.min()), int(values.max())
+    if high - low >= spread * len(key) or high > np.iinfo(np.int64).max:
+        return None
+    return values.astype(np.int64) - low
 
 
 def _sort_keys(array: pa.Array, item: SortColumn) -> list[Array]:

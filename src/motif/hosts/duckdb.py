@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from motif.engine.arrays import flat
-from motif.engine.order import Layout, crossing, groups, layout
+from motif.engine.order import Layout, crossing, groups, layout, own_numbers
 from motif.engine.parallel import match_rows
 from motif.engine.session import Session
 from motif.errors import (
@@ -33,6 +33,8 @@ MEMORY_BYTES = 1 << 30
 """Rows of a clause up to this size are sorted in memory."""
 MANY_KEYS = 0.6
 """Partitions per row in the first batch from which on DuckDB sorts them all."""
+MANY_BATCHES = 32
+"""Keys that are whole numbers may spread over so many times the rows of the first batch: there is more to come."""
 _LEAVES = "__motif_leaves"
 _KINDS = {
     "boolean": Kind.BOOLEAN,
@@ -183,10 +185,10 @@ def _held(reader: pa.RecordBatchReader, plan: Layout, progress: Progress | None)
 
 def _has_many_keys(rows: pa.Table, plan: Layout) -> bool:
     """Whether most rows begin a partition: to number a million keys takes longer than to sort them."""
-    if not plan.keys or not rows.num_rows:
+    keys = [flat(rows.column(key)) for key in plan.keys]
+    if not keys or not rows.num_rows or (len(keys) == 1 and own_numbers(keys[0], spread=MANY_BATCHES) is not None):
         return False
-    group = groups([flat(rows.column(key)) for key in plan.keys], rows.num_rows)
-    return bool(group.max() + 1 > MANY_KEYS * rows.num_rows)
+    return bool(groups(keys, rows.num_rows).max() + 1 > MANY_KEYS * rows.num_rows)
 
 
 def _streamed(program: Program, source: DuckSource, compiled: bool | None, progress: Progress | None) -> list[pa.Table]:

@@ -9,11 +9,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from motif.engine.arrays import chosen, flat
 from motif.engine.events.functions import Functions
 from motif.engine.events.parallel import find_in_slices
+from motif.engine.events.promising import with_a_chance
 from motif.engine.events.rows import EventRows
 from motif.engine.events.run import find_matches
-from motif.engine.order import arrange, crossing, layout
+from motif.engine.order import arrange, crossing, groups, layout
 from motif.hosts.duckdb_events import input_sql
 from motif.ir.event import EventQuery
 from motif.ir.expr import Column
@@ -53,6 +55,11 @@ class Engine:
         table = source.database.table(input_sql(self.program, source)).combine_chunks()
         table = table.filter(pc.is_valid(table.column(self.program.time)))
         self.table = arrange(table, layout(self.program, source.types_of(crossing(self.program))))
+
+    def left(self) -> pa.Table:
+        """Events of partitions that may have a match."""
+        keys = [flat(self.table.column(key)) for key in self.program.keys]
+        return chosen(self.table, with_a_chance(self.program, self.table, groups(keys, self.table.num_rows)))
 
     def matches(
         self, *, compiled: bool = False, table: pa.Table | None = None, slices: int = 0

@@ -54,13 +54,16 @@ class PatternWriter:
 
     def pattern(self) -> Pattern:
         """The whole pattern; most are sequences."""
-        kind = self._rng.choice(("seq",) * 12 + ("all", "all", "any", "any", "or", "or", "tseq", "tseq", "event"))
+        others = ("all", "all", "any", "any", "or", "or", "tseq", "tseq", "event", "lists", "lists")
+        kind = self._rng.choice(("seq",) * 12 + others)
         return self._operator(kind, self._rng.choice((1, 1, 2)))
 
     def _operator(self, kind: str, depth: int) -> Pattern:
         match kind:
             case "seq":
                 return self._sequence(depth)
+            case "lists":
+                return self._lists()
             case "all":
                 return Conjunction(self._parts(depth, 2))
             case "any":
@@ -92,6 +95,13 @@ class PatternWriter:
             elif self._free:
                 items.append(self._part(depth, 0.6))
         return Sequence(tuple(items))
+
+    def _lists(self) -> Sequence:
+        """Lists one behind the other: what belongs to which depends on whether those between have events."""
+        self._free, self._repeated = list(VARIABLES), 3
+        before, behind = self._rng.choice(((1, 0), (1, 1), (0, 1)))
+        lists = self._rng.choice((2, 3, 3))
+        return Sequence(tuple(self._event(repeat) for repeat in (*[0.0] * before, *[1.0] * lists, *[0.0] * behind)))
 
     def _event(self, repeat: float) -> Event:
         # Where no name is left the pattern comes out illegal, and another one is drawn.

@@ -13,16 +13,17 @@ from typing import TypeVar
 import numpy as np
 import pyarrow as pa
 
-from motif.engine.arrays import Array, arrow
+from motif.engine.arrays import Array, arrow, chosen, flat
 from motif.engine.events.functions import Functions
 from motif.engine.events.joins import Mode, WayJoin
 from motif.engine.events.matches import EventMatches, joined
 from motif.engine.events.measures import leaves
 from motif.engine.events.picks import apply_picks
+from motif.engine.events.promising import promising
 from motif.engine.events.rows import EventRows, no_matches
 from motif.engine.events.run import find_matches, is_large, match_sorted
 from motif.engine.matcher import COMPILE_FROM_ROWS
-from motif.engine.order import Arrangement, Layout, arrange
+from motif.engine.order import Arrangement, Layout, arrange, groups
 from motif.engine.parallel import SHARD_ROWS, SHARDS_PER_CORE, cores
 from motif.plan.events.program import EventProgram
 from motif.plan.events.steps import Estimates
@@ -40,12 +41,15 @@ def match_events(
     """Leaves of all matches in events that are in no order."""
     if not program.keys:
         return _unkeyed(program, arrange(events, plan), functions, compiled)
-    shards = _parts(events.num_rows)
     if compiled is None and events.num_rows >= COMPILE_FROM_ROWS:
         compiled = True
+    group = groups([flat(events.column(key)) for key in plan.keys], events.num_rows)
+    if (flags := promising(program, events, group)) is not None:
+        events, group = chosen(events, flags), group[flags]
+    shards = _parts(events.num_rows)
     # One order of steps for all: each would have to be compiled.
     estimates = _estimates(program, events, plan)
-    arrangement = Arrangement(events, plan)
+    arrangement = Arrangement(events, plan, group=group)
     del events  # the caller keeps none either: they are held once
 
     def work(number: int) -> pa.Table:

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
-from motif.engine.arrays import Array, null_flags, numpy_of
+from motif.engine.arrays import Array, truth
 from motif.engine.events.matches import EventMatches, Lists, nothing
 from motif.engine.matcher import Rows
 from motif.ir.event import Duration, EventCount
@@ -188,13 +188,8 @@ class EventRows:
         if column is None:
             chosen = self.masks.get(var)
             return np.arange(self.count) if chosen is None else np.flatnonzero(chosen)
-        array = self.rows.arrays[column]
-        if not pa.types.is_boolean(array.type):  # NULL without a type: never true
-            return np.zeros(0, np.int64)
-        truth = numpy_of(array).view(np.uint8) & (1 - null_flags(array))
-        if var in self.masks:
-            truth = truth & self.masks[var]
-        return np.flatnonzero(truth)
+        flags = truth(self.rows.arrays[column])
+        return np.flatnonzero(flags & self.masks[var] if var in self.masks else flags)
 
     @cached_property
     def estimates(self) -> Estimates:

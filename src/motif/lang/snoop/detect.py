@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from motif.errors import MotifError
+from motif.errors import MotifError, perhaps
 from motif.lang.lexer import Dialect, Kind, Tokens, tokenize
 from motif.lang.snoop.duration import GLUED_UNITS
 from motif.lang.snoop.pattern import at_operator
@@ -47,8 +47,20 @@ def _is_event_query(tokens: Tokens) -> bool:
     if clause or not first.is_word("SELECT"):
         return False
     places = (index for index, token in enumerate(tokens.items) if _is_from(tokens, index) and token.kind is Kind.NAME)
-    at = next(places, None)
-    return at is not None and _begins_pattern(tokens, at + 1)
+    at = next(places, len(tokens))
+    return misspelt_from(tokens, at) is not None or (at < len(tokens) and _begins_pattern(tokens, at + 1))
+
+
+def misspelt_from(tokens: Tokens, end: int) -> int | None:
+    """Where FROM seems to be meant: a word like it before `SEQ(`, or another operator, or `source SEQ(`."""
+    for index in range(1, min(end, len(tokens) - 3)):
+        token, (one, two, three) = tokens[index], tokens.items[index + 1 : index + 4]
+        is_named = one.kind in (Kind.NAME, Kind.STRING) and at_operator(two, three)
+        is_before_pattern = tokens.parent[index] < 0 and (at_operator(one, two) or is_named)
+        is_other_word = token.kind is Kind.NAME and not token.is_word("FROM")
+        if is_before_pattern and is_other_word and perhaps(token.text, ("FROM",)):
+            return index
+    return None
 
 
 def _is_from(tokens: Tokens, index: int) -> bool:

@@ -17,6 +17,7 @@ from motif.lang.scope import Place
 from motif.lang.snoop.check import check_events
 from motif.lang.snoop.clauses import read_consuming, read_items, read_picks, read_within
 from motif.lang.snoop.conditions import read_conditions
+from motif.lang.snoop.detect import misspelt_from
 from motif.lang.snoop.duration import GLUED_UNITS
 from motif.lang.snoop.names import Names
 from motif.lang.snoop.pattern import SECTIONS, at_operator, read_pattern
@@ -134,13 +135,14 @@ class _QueryParser(Cursor):
         self.pos = behind
 
     def _find_from(self) -> int:
-        for index in range(self.pos, self.end):
+        misspelt = misspelt_from(self.tokens, self.end)
+        for index in range(self.pos, self.end if misspelt is None else misspelt):
             token, before = self.tokens[index], self.tokens[index - 1]
             named = before.is_op(".") or before.is_word("AS", "DISTINCT") or self.tokens[index + 1].is_op(".")
             if token.is_word("FROM") and self.tokens.parent[index] < 0 and not named:
                 return index
-        self.pos = self.end
-        self.fail_expected("FROM and a pattern", _START)
+        self.pos = self.end if misspelt is None else misspelt
+        self.fail_expected("FROM and a pattern", _START if misspelt is None else "did you mean FROM?")
 
     def _items_of_select(self, end: int) -> None:
         if self.at_op("*") and self.pos + 1 == end:
