@@ -93,6 +93,7 @@ class Arrangement:
         self.rows = rows
         self.plan = plan
         self.arrival = arrival
+        self._shards: dict[int, Array] = {}
         keys = [flat(rows.column(key)) for key in plan.keys]
         self.group = groups(keys, rows.num_rows) if group is None else group
         self.order = [key for item in plan.order for key in _sort_keys(flat(rows.column(item.column)), item)]
@@ -136,13 +137,26 @@ class Arrangement:
             members = np.arange(self.rows.num_rows)
             group, order = self.group, self.order
         else:
-            members = np.flatnonzero(self.group % shards == number)
+            members = np.flatnonzero(self._dealt(shards) == number)
             group, order = self.group[members], [key[members] for key in self.order]
         if len(members) < 2:
             return members
         local = _sequence(group, order)
+        if self._has_no_ties:
+            return members[local]
         keys = [key[local] for key in (group, *order)]
         return _break_ties(self.rows, self.plan, members[local], keys, self.arrival)
+
+    def _dealt(self, shards: int) -> Array:
+        """The shard of each row; worked out once, though threads that ask at once may do it twice."""
+        if shards not in self._shards:
+            self._shards[shards] = (self.group % shards).astype(np.uint16)
+        return self._shards[shards]
+
+    @cached_property
+    def _has_no_ties(self) -> bool:
+        """Whether all rows, as those of a log with a fine clock, came one after the other: none can tie."""
+        return len(self.order) == 1 and bool((self.order[0][1:] > self.order[0][:-1]).all())
 
 
 def arrange(rows: pa.Table, plan: Layout) -> pa.Table:
