@@ -17,7 +17,7 @@ from contenders import CONTENDERS
 from definitions import HERE, Point, Workload
 from generators import DATA
 
-LONGEST_S = 300
+LONGEST_S = 120
 """One run of one contender may take this long."""
 SHARED = ("spark", "flink")
 """Groups whose process is too dear to be started for every size."""

@@ -1,4 +1,4 @@
-"""Run the benchmarks: python benchmarks/run.py [--quick] [--only NAME] [--contender NAME]
+"""Run the benchmarks: python benchmarks/run.py [--quick] [--largest] [--only NAME] [--contender NAME]
 
 Every contender has a process of its own (those of Spark share one, those of Flink, and those of a cold start). They
 take turns, A B A B, after a warm-up each; only one works at a time. A wrong answer or a failure gives exit status 1;
@@ -22,7 +22,7 @@ from report import write_report
 from results import engine, has_figures, machine, store
 
 SLOW_S = 20
-"""A contender that takes longer is measured once only."""
+"""A contender that takes longer is measured once only; its warm-up is that run."""
 STARTS = ("start_s", "first_s")
 """What only the first run in a process knows: seconds until it was ready, and until it had answered."""
 QUICK_REPEATS = 2
@@ -34,11 +34,13 @@ TRANSPORT = ("duckdb", "cold duckdb", "spark sort", "spark exchange")
 class Question:
     """A workload, and what is known by now of its contenders."""
 
-    def __init__(self, workload: Workload, pool: Pool, *, quick: bool, contender: str = "") -> None:
+    def __init__(self, workload: Workload, pool: Pool, form: argparse.Namespace) -> None:
         self.workload = workload
         self.pool = pool
-        self.quick = quick
-        self.contenders = [name for name in workload.contenders if contender in name]
+        self.quick: bool = form.quick
+        sizes = workload.points(quick=form.quick)
+        self.sizes = sizes[-1:] if form.largest else sizes
+        self.contenders = [name for name in workload.contenders if form.contender in name]
         self.failures: list[str] = []
         self.slow: dict[str, str] = {}
         """Contenders that took too long, and at which size."""
@@ -54,11 +56,11 @@ class Question:
                 answer = self._ask(point, contender, repeat)
                 if not has_figures(answer[0]):
                     rows = [row for row in rows if row["contender"] != contender] + answer
-                elif repeat == 0:
+                elif repeat == 0 and not is_slow(answer):
                     starts[contender] = {name: answer[0][name] for name in STARTS if name in answer[0]}
                 else:
-                    rows += [row | starts[contender] for row in answer]
-                if not has_figures(answer[0]) or (repeat and answer[0]["wall_s"] > SLOW_S):
+                    rows += [row | starts.get(contender, {}) for row in answer]
+                if not has_figures(answer[0]) or is_slow(answer):
                     asked.remove(contender)
         self.pool.next_size()
         return rows
@@ -110,6 +112,11 @@ class Question:
         return {"workload": self.workload.name, "rows": point.rows, "keys": point.keys, "repeat": repeat}
 
 
+def is_slow(answer: list[Row]) -> bool:
+    """Whether one run is enough."""
+    return bool(answer[0]["wall_s"] > SLOW_S)
+
+
 def check(workload: Workload, point: Point, measured: Row) -> None:
     """The right number of rows in the answer, where it was counted."""
     wanted = point.crossing or point.rows if is_transport(workload, measured["contender"]) else point.expect
@@ -125,8 +132,7 @@ def is_transport(workload: Workload, contender: str) -> bool:
 
 def run_workload(question: Question) -> list[Row]:
     """All sizes."""
-    workload, rows = question.workload, []
-    sizes = workload.points(quick=question.quick)
+    workload, sizes, rows = question.workload, question.sizes, []
     small = [workload.small] if workload.small is not None and sizes else []
     for point in (*small, *sizes):
         size = f"{point.rows:,} rows, {point.keys:,} {workload.keys_are}"
@@ -144,6 +150,7 @@ def main() -> int:
     """Run, keep, show; the exit status."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="smaller sizes where a workload has them")
+    parser.add_argument("--largest", action="store_true", help="of each workload the largest size only")
     parser.add_argument("--only", default="", help="workloads whose name contains this")
     parser.add_argument("--contender", default="", help="contenders whose name contains this")
     arguments = parser.parse_args()
@@ -154,7 +161,7 @@ def main() -> int:
     with Pool() as pool:
         for workload in load().values():
             if arguments.only in workload.name:
-                question = Question(workload, pool, quick=arguments.quick, contender=arguments.contender)
+                question = Question(workload, pool, arguments)
                 rows += run_workload(question)
                 failures += question.failures
                 if rows:
