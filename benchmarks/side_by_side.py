@@ -22,6 +22,9 @@ FLOORS = ("duckdb", "spark sort", "flink-scan")
 """They match nothing: what the host costs alone."""
 DISTRIBUTED = ("spark plain", "flink", "flink-plain")
 RANKS = ((IN_PROCESS, "in process"), (ON_SPARK, "on Spark"))
+PLAIN_LOOP = """\
+Below 200,000 rows the loop of a new process is plain Python: to import the compiler takes longer than the query. One
+that is asked again is compiled once it has taken a second all together, which so few runs as here do not reach."""
 TINY = 100_000
 """Tables with fewer rows say how long an answer takes at the least, and nothing of the rest."""
 FLINK_TARGETS = {IN_PROCESS: 50, ON_SPARK: 12}
@@ -155,7 +158,7 @@ def _losses(found: Sequence[Race]) -> str:
                 lost.append((mine.wall / winner.wall, f"- {race.workload.name}, {where}: {each}. {why}"))
     lines = [line for _, line in sorted(lost, key=lambda pair: -pair[0])] or ["- nowhere"]
     head = "**Where Motif is not first** (how many times as fast the others are; below 1.2x is noise):"
-    return "\n".join((head, "", *lines, "", *_tiny(found)))
+    return "\n".join((head, "", *lines, "", PLAIN_LOOP, "", *_tiny(found)))
 
 
 def _ahead(race: Race, mine: Figure, names: Sequence[str]) -> str:

@@ -314,6 +314,26 @@ def test_without_lateness_events_of_one_time_may_come_one_by_one() -> None:
         assert [word for word, _ in found] == ["x2"]
 
 
+def test_a_preferred_rival_that_begins_later_is_awaited() -> None:
+    """Events with a length: the one that ends first begins last; its list may grow when that of the other is over."""
+    queries = [
+        "SELECT s.v AS w, x.v AS v FROM SEQ(S s; X x) WHERE [k] WITHIN 5 s RETURN C",
+        "SELECT a.w, COUNT(c) AS n FROM SEQ(C a; D b; E c*) WHERE a.v = c.v PICK FIRST a WITHIN 3 s",
+    ]
+    words = ("s6.9/p=1", "s7.5/q=2", "x7.8/q", "x8/p", "d9", ">10", "e10.2", ">11.9", ">12")
+    stream = motif.Stream(queries, SCHEMA, lateness="1 day")
+    found = []
+    for word in words:
+        if word.startswith(">"):
+            matches = stream.advance(EPOCH + dt.timedelta(seconds=float(word[1:])))
+        else:
+            matches = stream.push([event(word)])
+        found += [(word, row["w"], row["n"]) for row in matches.to_pylist()]
+    assert found == [(">12", 1, 0), (">12", 2, 1)]
+    events = pa.Table.from_pylist([event(word) for word in words if not word.startswith(">")])
+    assert [(row["w"], row["n"]) for row in motif.match(events, queries).to_pylist()] == [(1, 0), (2, 1)]
+
+
 @pytest.mark.parametrize(
     ("query", "words", "watermark", "due"),
     [

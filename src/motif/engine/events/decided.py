@@ -49,7 +49,7 @@ class _Decided:
         self.step = step
         self.mode = mode
         self.is_eager = is_eager(self.program)
-        self.floating = floating(self.program)
+        self.floating = floating(self.program, intervals=rows.intervals)
 
     def matches(self) -> EventMatches:
         picks = choosing(self.program.query.picks)

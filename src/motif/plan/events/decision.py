@@ -40,13 +40,14 @@ def waits(program: Decidable, way: Way) -> bool:
     return any(each.waits for each in program.ways) if rivals else way.waits
 
 
-def floating(program: Decidable) -> frozenset[str]:
+def floating(program: Decidable, *, intervals: bool) -> frozenset[str]:
     """Variables that rivals of a match may bind otherwise, so that its deadline cannot count from them.
 
-    Of a single FIRST, all rivals that are preferred have an earlier deadline.
+    Of a single FIRST, all rivals that are preferred have an earlier deadline; unless there are `intervals`, events with
+    a length: what ends before another may begin after it.
     """
     picks = choosing(program.query.picks)
-    if len(picks) == 1 and picks[0].mode is PickMode.FIRST:
+    if len(picks) == 1 and picks[0].mode is PickMode.FIRST and not intervals:
         return frozenset()
     return frozenset(pick.var for pick in picks)
 
