@@ -21,7 +21,7 @@ from test_cli import motif
 
 from motif.cli import checkpoint, follow, follow_inputs, follow_screen, screen
 from motif.cli.follow_counters import Counters
-from motif.cli.follow_inputs import Folder
+from motif.cli.follow_inputs import Folder, with_types
 from motif.cli.follow_options import FileFormat
 from motif.engine.stream.status import Status
 from motif.errors import MotifError
@@ -195,6 +195,20 @@ def test_a_value_that_does_not_fit() -> None:
     assert "--columns" not in (error.hint or "")
     error = watched.misfit(session, Path("in/2.csv"), "Malformed CSV record: 1,2")
     assert error.message.endswith("the stream of trades: Malformed CSV record: 1,2")
+
+
+class Unreadable:
+    """A session that refuses every schema."""
+
+    def createDataFrame(self, _rows: list[Any], _text: str) -> Any:  # noqa: N802 - Spark's name
+        raise ValueError("[PARSE_SYNTAX_ERROR] near 'DUBLE'\nand a long story")
+
+
+def test_columns_that_spark_cannot_read() -> None:
+    with pytest.raises(MotifError, match="--columns cannot be read: v DUBLE") as failed:
+        with_types([], "v DUBLE", Unreadable())
+    assert failed.value.message.endswith("\n  Spark says: [PARSE_SYNTAX_ERROR] near 'DUBLE'")
+    assert "--columns 'price DOUBLE" in (failed.value.hint or "")
 
 
 SPARK_TEXT = """An error occurred while calling o82.getResult.

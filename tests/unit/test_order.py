@@ -182,7 +182,7 @@ def test_rows_with_ties_are_not_in_place() -> None:
 def test_whole_numbers_are_numbers_of_partitions(key: pa.Array, numbers: list[int] | None) -> None:
     found = own_numbers(key)
     assert (None if found is None else found.tolist()) == numbers
-    group = groups([key], len(key)).tolist()
+    group = groups(pa.table({"k": key}), (0,)).tolist()
     assert len(set(group)) == len(set(key.to_pylist()))
 
 

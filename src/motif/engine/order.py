@@ -94,12 +94,11 @@ class Arrangement:
         self.plan = plan
         self.arrival = arrival
         self._shards: dict[int, Array] = {}
-        keys = [flat(rows.column(key)) for key in plan.keys]
-        self.group = groups(keys, rows.num_rows) if group is None else group
+        self.group = groups(rows, plan.keys) if group is None else group
         self.order = [key for item in plan.order for key in _sort_keys(flat(rows.column(item.column)), item)]
 
     def shard(self, number: int, shards: int) -> pa.Table:
-        """The rows of every `shards`-th partition in order, with only the columns the program reads."""
+        """The rows of some whole partitions in order, with only the columns the program reads."""
         kept = self.rows.select(range(self.plan.width))
         if self.is_in_place:
             low, high = (self._cut(place, shards) for place in (number, number + 1))
@@ -164,12 +163,12 @@ def arrange(rows: pa.Table, plan: Layout) -> pa.Table:
     return Arrangement(rows, plan).shard(0, 1)
 
 
-def groups(keys: list[pa.Array], count: int) -> Array:
-    """A number per partition."""
-    if len(keys) == 1 and (own := own_numbers(keys[0])) is not None:
+def groups(rows: pa.Table, keys: Sequence[int]) -> Array:
+    """The number of each row's partition; `keys` are columns."""
+    if len(keys) == 1 and (own := own_numbers(flat(rows.column(keys[0])))) is not None:
         return own
-    group = np.zeros(count, np.int64)
-    for key in keys:
+    group = np.zeros(rows.num_rows, np.int64)
+    for key in (flat(rows.column(key)) for key in keys):
         if pa.types.is_floating(key.type):
             key = pc.add(key, pa.scalar(0.0, key.type))  # -0.0 and 0.0 are one partition
         if pa.types.is_nested(key.type):

@@ -185,10 +185,12 @@ def _held(reader: pa.RecordBatchReader, plan: Layout, progress: Progress | None)
 
 def _has_many_keys(rows: pa.Table, plan: Layout) -> bool:
     """Whether most rows begin a partition: to number a million keys takes longer than to sort them."""
-    keys = [flat(rows.column(key)) for key in plan.keys]
-    if not keys or not rows.num_rows or (len(keys) == 1 and own_numbers(keys[0], spread=MANY_BATCHES) is not None):
+    keys = plan.keys
+    if not keys or not rows.num_rows:
         return False
-    return bool(groups(keys, rows.num_rows).max() + 1 > MANY_KEYS * rows.num_rows)
+    if len(keys) == 1 and own_numbers(flat(rows.column(keys[0])), spread=MANY_BATCHES) is not None:
+        return False
+    return bool(groups(rows, keys).max() + 1 > MANY_KEYS * rows.num_rows)
 
 
 def _streamed(program: Program, source: DuckSource, compiled: bool | None, progress: Progress | None) -> list[pa.Table]:

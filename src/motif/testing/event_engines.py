@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from motif.engine.arrays import chosen, flat
+from motif.engine.arrays import chosen
 from motif.engine.events.functions import Functions
 from motif.engine.events.parallel import find_in_slices
 from motif.engine.events.promising import with_a_chance
@@ -58,8 +58,7 @@ class Engine:
 
     def left(self) -> pa.Table:
         """Events of partitions that may have a match."""
-        keys = [flat(self.table.column(key)) for key in self.program.keys]
-        return chosen(self.table, with_a_chance(self.program, self.table, groups(keys, self.table.num_rows)))
+        return chosen(self.table, with_a_chance(self.program, self.table, groups(self.table, self.program.keys)))
 
     def matches(
         self, *, compiled: bool = False, table: pa.Table | None = None, slices: int = 0

@@ -13,7 +13,7 @@ from typing import TypeVar
 import numpy as np
 import pyarrow as pa
 
-from motif.engine.arrays import Array, arrow, chosen, flat
+from motif.engine.arrays import Array, arrow, chosen
 from motif.engine.events.functions import Functions
 from motif.engine.events.joins import Mode, WayJoin
 from motif.engine.events.matches import EventMatches, joined
@@ -43,7 +43,7 @@ def match_events(
         return _unkeyed(program, arrange(events, plan), functions, compiled)
     if compiled is None and events.num_rows >= COMPILE_FROM_ROWS:
         compiled = True
-    group = groups([flat(events.column(key)) for key in plan.keys], events.num_rows)
+    group = groups(events, plan.keys)
     if (flags := promising(program, events, group)) is not None:
         events, group = chosen(events, flags), group[flags]
     shards = _parts(events.num_rows)

@@ -195,7 +195,7 @@ class Kept:
         if not parts:
             return None
         table = parts[0] if len(parts) == 1 else pa.concat_tables(parts).combine_chunks()
-        group = groups([flat(table.column(key)) for key in self.keys], table.num_rows)
+        group = groups(table, self.keys)
         wanted = np.zeros(int(group.max(initial=-1)) + 1, bool)
         wanted[group[old:]] = True
         self.contents.due = FOREVER
