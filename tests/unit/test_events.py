@@ -94,10 +94,27 @@ def test_equal_times_are_ordered_by_order_by() -> None:
     assert pairs(motif.match(backwards, PAIR, order_by=["n"])) == []
 
 
-def test_events_without_a_time_are_counted() -> None:
-    table = pa.concat_tables([EVENTS, stream((None, "B", 1, 9), (None, "B", 1, 9))])
+@pytest.mark.parametrize("is_file", [False, True])
+def test_events_without_a_time_are_counted(tmp_path: Any, is_file: bool) -> None:
+    table = pa.concat_tables([EVENTS, stream((None, "B", 1, 9), (None, "Z", None, 9))])
+    path = tmp_path / "events.parquet"
+    pq.write_table(table, path)
     with pytest.warns(RuntimeWarning, match="2 events have no ts"):
-        assert pairs(motif.match(table, PAIR)) == [(1, 3), (2, 3)]
+        assert pairs(motif.match(path if is_file else table, PAIR)) == [(1, 3), (2, 3)]
+
+
+def test_classes_may_be_numbers() -> None:
+    numbered = EVENTS.set_column(1, "type", pa.array([1, 1, 2, 2, 3]))
+    found = motif.match(numbered, PAIR.replace("A a; B b", '"1" a; "2" b'))
+    assert pairs(found) == [(1, 3), (2, 3)]
+
+
+def test_classes_with_and_without_conditions_of_their_own() -> None:
+    query = "SELECT a.x AS one, b.x AS two FROM SEQ(A a; B b; %s) WHERE [k] AND a.x > 1 WITHIN 10 s"
+    assert pairs(motif.match(EVENTS, query % "C c")) == [(2, 3)]
+    assert pairs(motif.match(EVENTS, query % "c")) == [(2, 3)]
+    assert pairs(motif.match(EVENTS, query % "NOT D d; c")) == [(2, 3)]
+    assert pairs(motif.match(EVENTS, query % "NOT C d")) == []
 
 
 def test_no_events() -> None:

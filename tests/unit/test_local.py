@@ -35,7 +35,7 @@ def test_of_event_queries() -> None:
         program = plan_events(query, source, Stream())
         given = source.database.table(duckdb_events.input_sql(program, source))
         exprs = crossing(program)
-        local = LocalColumns.of(exprs, program.filter, source.schema, "duckdb", given.schema)
+        local = LocalColumns.of(exprs, program.admitted, source.schema, "duckdb", given.schema)
         if local is not None:
             computed += any(not isinstance(expr, Column) for expr in exprs)
             table = source.database.table("SELECT * FROM data")

@@ -159,6 +159,18 @@ def test_shards_are_whole_partitions_in_order(key: pa.DataType, seed: int) -> No
             assert one[0] != other[0] or one[1] < other[1]
 
 
+@pytest.mark.parametrize("late", [0, 20])
+def test_logs_of_more_partitions_than_two_bytes_count(late: int) -> None:
+    rng = random.Random(late)
+    times = list(range(100_000))
+    for _ in range(late):
+        times[rng.randrange(100_000)] = rng.randrange(100_000)
+    keys = [rng.randrange(1 << rng.choice((3, 17))) for _ in times]
+    plan = Layout((Column("k"), Column("t")), 2, (0,), (SortColumn(1, type_of("BIGINT")),), ())
+    found = arrange(pa.table({"k": keys, "t": times}), plan)
+    assert list(zip(*found.to_pydict().values(), strict=True)) == sorted(zip(keys, times, strict=True))
+
+
 def test_rows_with_ties_are_not_in_place() -> None:
     kind = type_of("BIGINT")
     plan = Layout((Column("t"), Column("v")), 2, (), (SortColumn(0, kind),), (SortColumn(1, kind),))

@@ -192,7 +192,8 @@ def own_numbers(key: pa.Array, *, spread: int = 2) -> Array | None:
     low, high = int(values.min()), int(values.max())
     if high - low >= spread * len(key) or high > np.iinfo(np.int64).max:
         return None
-    return values.astype(np.int64) - low
+    wide: Array = values.astype(np.int64, copy=False)
+    return wide - low if low else wide
 
 
 def _sort_keys(array: pa.Array, item: SortColumn) -> list[Array]:
@@ -233,7 +234,7 @@ def float_order(values: Array) -> Array:
 
 def _sequence(group: Array, order: list[Array]) -> Array:
     """Row numbers sorted by partition and order; ties in any order."""
-    if len(order) == 1 and int(group.max()) < _FEW_GROUPS:
+    if len(order) == 1 and int(group.max()) < _MANY_GROUPS:
         falls = int(np.count_nonzero(order[0][1:] < order[0][:-1]))
         if falls * _LONG_RUN < len(group):
             return _merged(group, order[0], is_sorted=falls == 0)
@@ -243,18 +244,20 @@ def _sequence(group: Array, order: list[Array]) -> Array:
     return np.lexsort((*reversed(order), group))
 
 
-_FEW_GROUPS = 1 << 16
+_MANY_GROUPS = 1 << 32
 _LONG_RUN = 256
 
 
 def _merged(group: Array, values: Array, *, is_sorted: bool) -> Array:
     """Rows that are mostly in order already, as logs are: merge the runs, then deal them out to the partitions."""
     in_order = np.arange(len(values)) if is_sorted else np.argsort(values, kind="stable")
-    if not group.any():
-        return in_order
-    dealt = group if is_sorted else group[in_order]
-    # Of 16-bit integers NumPy's stable sort is a radix sort.
-    return in_order[np.argsort(dealt.astype(np.uint16), kind="stable")]
+    digits, most = (group if is_sorted else group[in_order]), int(group.max())
+    while most:
+        # Of 16-bit integers NumPy's stable sort is a radix sort; larger numbers take a round for each 16 bits.
+        dealt = np.argsort(digits.astype(np.uint16), kind="stable")
+        in_order, most = in_order[dealt], most >> 16
+        digits = digits[dealt] >> 16 if most else digits
+    return in_order
 
 
 def _packed(group: Array, values: Array) -> Array | None:

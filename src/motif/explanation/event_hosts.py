@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,12 +14,13 @@ from motif.explanation.events import Sketch, event_facts
 from motif.explanation.facts import ClauseFacts, Step
 from motif.explanation.hosts import crossing_notes, raise_first
 from motif.ir.event import Duration, EventQuery
+from motif.ir.expr import Call, Column, Expr, Literal
 from motif.ir.render import Dialect
 from motif.options import EventOptions
 from motif.plan.conditions import HostColumns
 from motif.plan.events.conditions import EventLifter, split_conditions
 from motif.plan.events.keys import is_implied, key_parts
-from motif.plan.events.program import EventProgram
+from motif.plan.events.program import EventProgram, Mask
 from motif.plan.events.steps import Estimates
 from motif.plan.events.ways import ways_of
 
@@ -86,6 +87,18 @@ def _sketch(
     )
 
 
+def _masks(program: EventProgram, sql: Callable[[Expr], str]) -> dict[str, str]:
+    """What the host computes for each variable."""
+    classes = {event.var: event.type for event in (*program.query.events(), *program.query.negated())}
+    tests: dict[str, Expr] = {}
+    for var, mask in program.masks:
+        if mask is not None and mask.number is not None:
+            tests[var] = Call("=", (Column(program.stream.type or ""), Literal(classes[var])))
+        elif mask is not None:
+            tests[var] = program.columns[mask.column]
+    return {var: sql(test) for var, test in tests.items()}
+
+
 # -- DuckDB
 
 
@@ -97,7 +110,7 @@ def duckdb_facts(queries: Sequence[EventQuery], data: Any, options: EventOptions
     stack = duckdb_events.Stack(data, options.stream)
     for number, query in enumerate(queries, 1):
         program, source = stack.plan(query, options.functions)
-        masks = {v: duckdb.row_sql(program.columns[c]) for v, c in program.masks if c is not None}
+        masks = _masks(program, duckdb.row_sql)
         counts, cost = (None, NOT_COUNTED) if number > 1 else _counted(program, source)
         parallel = _parallel(program.query, keyed=bool(program.keys), composed=program.start is not None)
         exprs = crossing(program)
@@ -123,9 +136,9 @@ def _counted(program: EventProgram, source: Any) -> tuple[Estimates, str]:
     """Candidates per variable, partitions, and the share of their time that WITHIN spans."""
     from motif.hosts import duckdb
 
-    chosen = "" if program.filter is None else f"WHERE {duckdb.row_sql(program.filter)}"
+    chosen = "" if program.admitted is None else f"WHERE {duckdb.row_sql(program.admitted)}"
     events = source.select(duckdb.columns_sql(program.columns), chosen)
-    masks = [(var, "true" if column is None else f"c{column}") for var, column in program.masks]
+    masks = [(var, _condition(mask)) for var, mask in program.masks]
     counts = ", ".join(f"count(*) FILTER (WHERE {mask})" for _, mask in masks)
     keys = ", ".join(f"c{key}" for key in program.keys)
     clock = f"c{program.time}::TIMESTAMP"
@@ -146,6 +159,12 @@ def _counted(program: EventProgram, source: Any) -> tuple[Estimates, str]:
     return Estimates(found, max(int(partitions), 1), window), f"{total:,} events can play a role{noun}: {shown}"
 
 
+def _condition(mask: Mask | None) -> str:
+    if mask is None:
+        return "true"
+    return f"c{mask.column}" if mask.number is None else f"c{mask.column} = {mask.number}"
+
+
 def _window(query: EventQuery, span: float | None) -> float:
     """Share of a partition's time that WITHIN spans."""
     if not isinstance(query.within, Duration) or not span:
@@ -164,7 +183,7 @@ def spark_facts(queries: Sequence[EventQuery], data: Any, options: EventOptions)
     stack = events.Stack(data, options.stream)
     for number, query in enumerate(queries, 1):
         program, source = stack.plan(query, options.functions)
-        masks = {v: batch.row_sql(program.columns[c]) for v, c in program.masks if c is not None}
+        masks = _masks(program, batch.row_sql)
         parallel = _on_cluster(program)
         steps = _spark_steps(program, source, parallel)
         yield event_facts(number, _sketch(program, options, parallel, masks, None), steps, NO_JOB)
@@ -189,7 +208,7 @@ def _spark_steps(program: EventProgram, source: Any, parallel: str) -> list[Step
     exprs = crossing(program)
     items = [batch.row_sql(expr) for expr in exprs]
     select = ", ".join(f"{item} AS c{number}" for number, item in enumerate(items))
-    chosen = [] if program.filter is None else [Step("Spark filters", batch.row_sql(program.filter))]
+    chosen = [] if program.admitted is None else [Step("Spark filters", batch.row_sql(program.admitted))]
     keys = ", ".join(f"c{key}" for key in program.keys)
     final = ", ".join(f"{batch.row_sql(expr)} AS {batch.quoted(name)}" for name, expr in program.outputs.columns)
     return [

@@ -84,6 +84,11 @@ class Database:
             else:
                 self.connection.register(name, to_arrow(data))
 
+    @property
+    def is_parquet(self) -> bool:
+        """Whether all tables are files whose metadata answer simple questions without reading them."""
+        return len(self.files) == len(self.tables) and all(reader_of(path) == "read_parquet" for path in self.files)
+
     def _add_file(self, name: str, path: str) -> None:
         select = f"SELECT * FROM {reader_of(path)}({literal(path)})"
         try:

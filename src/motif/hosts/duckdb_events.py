@@ -16,6 +16,7 @@ from motif.errors import MotifError, QueryBindError, did_you_mean
 from motif.hosts.duckdb import DuckSource, columns_sql, final_columns, row_sql, user_errors
 from motif.hosts.duckdb_database import Database, Progress, literal, quoted
 from motif.ir.event import EventQuery
+from motif.ir.expr import Call, Column
 from motif.plan.events.planner import bind_event_errors, plan_events
 from motif.plan.events.program import EventProgram, Stream
 
@@ -147,8 +148,16 @@ def _family(kind: str) -> str:
 
 def input_sql(program: EventProgram, source: DuckSource) -> str:
     """What DuckDB does before the joins: needed columns of events that can play a role, in no order."""
-    chosen = "" if program.filter is None else f"WHERE {row_sql(program.filter)}"
-    return source.select(columns_sql(crossing(program)), chosen)
+    admitted = program.filter if _have_times(program, source) else program.admitted
+    return source.select(columns_sql(crossing(program)), "" if admitted is None else f"WHERE {row_sql(admitted)}")
+
+
+def _have_times(program: EventProgram, source: DuckSource) -> bool:
+    """Whether files know that no event is without a time: then the filter is done while they are read."""
+    if program.filter is None or not source.database.is_parquet:
+        return False
+    untimed = row_sql(Call("is null", (Column(program.stream.time),)))
+    return not source.database.execute(source.select("1", f"WHERE {untimed} LIMIT 1")).fetchall()
 
 
 def run_program(

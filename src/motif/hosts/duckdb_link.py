@@ -136,7 +136,7 @@ def _link(
         empty = source.database.table(sql).slice(0, 0)
     local = None
     if source.relation == quoted(BASE):
-        chosen = program.filter if isinstance(program, EventProgram) else None
+        chosen = program.admitted if isinstance(program, EventProgram) else None
         local = LocalColumns.of(planned.layout.exprs, chosen, source.schema, source.dialect, empty.schema)
     return Link(planned, source, sql, time, tables, empty, _nothing(program, source, empty), session, local)
 

@@ -118,7 +118,7 @@ def _ordinals(rows: EventRows, positions: Array) -> Array:
         return np.zeros(len(positions), np.int64)
     ties = np.flatnonzero((rows.time[1:] == rows.time[:-1]) & (rows.segment[1:] == rows.segment[:-1]))
     alike = np.ones(len(ties), bool)
-    roles = (column for _, column in rows.program.masks if column is not None)
+    roles = (mask.column for _, mask in rows.program.masks if mask is not None)
     for column in dict.fromkeys((*rows.program.identity, *roles)):
         if not len(ties):
             break

@@ -13,7 +13,7 @@ from typing import TypeVar
 import numpy as np
 import pyarrow as pa
 
-from motif.engine.arrays import Array, arrow, chosen
+from motif.engine.arrays import Array, arrow
 from motif.engine.events.functions import Functions
 from motif.engine.events.joins import Mode, WayJoin
 from motif.engine.events.matches import EventMatches, joined
@@ -45,10 +45,11 @@ def match_events(
         compiled = True
     group = groups(events, plan.keys)
     if (flags := promising(program, events, group)) is not None:
-        events, group = chosen(events, flags), group[flags]
+        kept = np.flatnonzero(flags)
+        events, group = events.take(arrow(kept)), group[kept]
     shards = _parts(events.num_rows)
     # One order of steps for all: each would have to be compiled.
-    estimates = _estimates(program, events, plan)
+    estimates = _estimates(program, events, plan, group)
     arrangement = Arrangement(events, plan, group=group)
     del events  # the caller keeps none either: they are held once
 
@@ -60,9 +61,9 @@ def match_events(
     return in_time_order(pa.concat_tables(parts))
 
 
-def _estimates(program: EventProgram, events: pa.Table, plan: Layout) -> Estimates:
+def _estimates(program: EventProgram, events: pa.Table, plan: Layout, group: Array) -> Estimates:
     """Of a sample, as if it were all."""
-    sample = Arrangement(events.slice(0, SAMPLE), plan).shard(0, 1)
+    sample = Arrangement(events.slice(0, SAMPLE), plan, group=group[:SAMPLE]).shard(0, 1)
     return EventRows(program, sample).estimates
 
 

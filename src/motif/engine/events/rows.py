@@ -9,14 +9,14 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
-from motif.engine.arrays import Array, truth
+from motif.engine.arrays import Array, numpy_of, truth
 from motif.engine.events.matches import EventMatches, Lists, nothing
 from motif.engine.matcher import Rows
 from motif.ir.event import Duration, EventCount
 from motif.ir.types import Kind
 from motif.kernels.join import FAR
 from motif.plan.events.codegen import JoinCode
-from motif.plan.events.program import EventProgram
+from motif.plan.events.program import EventProgram, Mask
 from motif.plan.events.steps import Estimates, Lookup, Steps, compared
 from motif.plan.events.ways import Role
 from motif.plan.scalar import DAY, scale
@@ -51,6 +51,11 @@ PlanKey = tuple[int, int | None, bool, bool]
 def ticks_of(program: EventProgram) -> int:
     """Units of time per microsecond."""
     return int(10 ** scale(program.types[program.time]))
+
+
+def bindable(mask: Mask, column: pa.Array) -> Array:
+    """1 for events that pass the mask; `column` is the one it names."""
+    return truth(column) if mask.number is None else (numpy_of(column) == mask.number).view(np.uint8)
 
 
 class EventRows:
@@ -184,11 +189,11 @@ class EventRows:
         return found[self.only[var][found]] if var in self.only else found
 
     def _candidates(self, var: str) -> Array:
-        column = self.program.mask[var]
-        if column is None:
+        mask = self.program.mask[var]
+        if mask is None:
             chosen = self.masks.get(var)
             return np.arange(self.count) if chosen is None else np.flatnonzero(chosen)
-        flags = truth(self.rows.arrays[column])
+        flags = bindable(mask, self.rows.arrays[mask.column])
         return np.flatnonzero(flags & self.masks[var] if var in self.masks else flags)
 
     @cached_property

@@ -47,7 +47,7 @@ def _of_events(program: EventProgram, columns: tuple[str, ...], key: str, order:
         columns=columns,
         key=key,
         order=order,
-        filter="" if program.filter is None else _text(program.filter, program.dialect),
+        filter="" if program.admitted is None else _text(program.admitted, program.dialect),
         meaning="; ".join(functions) + (" WITHIN EVENTS" if counted else ""),
         is_numbered=False,
         span=span_of(program),

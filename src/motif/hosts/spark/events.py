@@ -184,8 +184,8 @@ def _mergeable(one: t.DataType, other: t.DataType) -> bool:
 def run_program(program: EventProgram, source: SparkSource, functions: Callables) -> DataFrame:
     """Filter, exchange by key or slice, match in the workers, scalars after."""
     use_unbounded_batches(source.frame.sparkSession)
-    if program.filter is not None:
-        source = SparkSource(source.frame.filter(row_sql(program.filter)))
+    if program.admitted is not None:
+        source = SparkSource(source.frame.filter(row_sql(program.admitted)))
     cut: Slice | None = None
     if not program.keys and why_one_task(program) is None:
         program, source, cut = _sliced(program, source)

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from motif import limits
 from motif.errors import MotifError, QueryBindError, UnsupportedQuery, did_you_mean
-from motif.ir.event import Attribute, Event, EventCount, EventQuery, Item
-from motif.ir.expr import Aggregate, Call, Column, Expr, Literal, Verbatim, walk
+from motif.ir.event import Attribute, Event, EventQuery, Item
+from motif.ir.expr import Aggregate, Call, Column, Expr, Verbatim, walk
 from motif.ir.types import Kind, Schema, Type
 from motif.plan.bind import Names
 from motif.plan.conditions import HostColumns
@@ -16,6 +16,7 @@ from motif.plan.events.conditions import Condition, EventLifter, Typed, not_a_co
 from motif.plan.events.keys import is_implied, key_parts
 from motif.plan.events.outputs import plan_outputs
 from motif.plan.events.program import EventProgram, KeyPart, Stream
+from motif.plan.events.roles import are_told_by_class, class_number, filter_of, masks_of, tests_of
 from motif.plan.events.ways import Role, Way, ways_of
 from motif.plan.program import SortKey
 from motif.plan.source import Source, extent, host_types
@@ -39,8 +40,8 @@ def plan_events(query: EventQuery, source: Source, stream: Stream, functions: Co
     time = columns.index(Column(stream.time))
     start = None if stream.start is None else columns.index(Column(stream.start))
     outputs = plan_outputs(query, schema, columns)
-    masks = _masks(query, stream, schema, conditions)
-    mask_columns = tuple((var, None if mask is None else columns.index(mask)) for var, mask in masks)
+    tests = tests_of(query, stream, schema, conditions)
+    masks = masks_of(tests, query, stream, schema, columns)
     ties = _ties(query, stream, source.schema)
     identity = _identity(query, stream, schema, columns)
     _check_rows(query, conditions, source)
@@ -56,14 +57,14 @@ def plan_events(query: EventQuery, source: Source, stream: Stream, functions: Co
         dialect=source.dialect,
         columns=tuple(columns.exprs),
         types=types,
-        filter=_filter(query, stream, masks, parts),
+        filter=filter_of(tests, query, stream, schema, parts, source.dialect),
         keys=keys,
         key_parts=parts,
         order=_order(stream),
         ties=ties,
         time=time,
         start=start,
-        masks=mask_columns,
+        masks=masks,
         ways=ways,
         conditions=typed,
         outputs=outputs,
@@ -164,45 +165,6 @@ def _same_types(parts: tuple[KeyPart, ...], source: Source, query: EventQuery) -
     return tuple(kept)
 
 
-def _masks(
-    query: EventQuery, stream: Stream, schema: Schema, conditions: Sequence[Condition]
-) -> list[tuple[str, Expr | None]]:
-    """Per variable, which events it may bind; None: every one."""
-    masks: list[tuple[str, Expr | None]] = []
-    for event in (*query.events(), *query.negated()):
-        tests: list[Expr] = []
-        if event.type is not None and stream.type is not None:
-            tests.append(Call("=", (_text(Column(stream.type), schema), Literal(event.type))))
-        tests += [c.row for c in conditions if c.row is not None and c.names == {event.var}]
-        masks.append((event.var, _junction("and", tests)))
-    return masks
-
-
-def _text(column: Column, schema: Schema) -> Expr:
-    return column if schema[column.name].kind is Kind.STRING else Verbatim(("CAST(", " AS STRING)"), (column,))
-
-
-def _junction(name: str, parts: Sequence[Expr]) -> Expr | None:
-    """Joined in pairs, so that many do not become a deep tree."""
-    level = list(parts)
-    while len(level) > 1:
-        level = [Call(name, (*level[i : i + 2],)) if i + 1 < len(level) else level[i] for i in range(0, len(level), 2)]
-    return level[0] if level else None
-
-
-def _filter(
-    query: EventQuery, stream: Stream, masks: Sequence[tuple[str, Expr | None]], parts: Sequence[KeyPart]
-) -> Expr | None:
-    """Events that play a role; those without a time come along to be counted."""
-    tests: list[Expr] = []
-    if not isinstance(query.within, EventCount) and all(mask is not None for _, mask in masks):
-        roles = _junction("or", list(dict.fromkeys(mask for _, mask in masks if mask is not None)))
-        tests += [] if roles is None else [roles]
-    tests += [Call("is not null", (part.expr,)) for part in parts if part.is_required]
-    wanted = _junction("and", tests)
-    return None if wanted is None else Call("or", (wanted, Call("is null", (Column(stream.time),))))
-
-
 def _order(stream: Stream) -> tuple[SortKey, ...]:
     """By time, then as asked for; a composite event comes after the plain ones of its time, one of which ended it."""
     composite = () if stream.start is None else (SortKey(Call("is not null", (Column(stream.start),))),)
@@ -224,23 +186,12 @@ def _ties(query: EventQuery, stream: Stream, schema: Schema) -> tuple[Expr, ...]
     ranked = [n for n in schema if n in decided] + [n for n in schema if n in shown and n not in decided]
     ties: list[Expr] = []
     for name in ranked:
-        if name == stream.type and name not in shown and (rank := _class_rank(query, stream)) is not None:
-            ties.append(rank)
+        if name == stream.type and name not in shown and are_told_by_class(query):
+            ties.append(class_number(query, stream, schema))
         elif name not in alike:
             by_text = schema[name].kind is Kind.OTHER
             ties.append(Verbatim(("CAST(", " AS STRING)"), (Column(name),)) if by_text else Column(name))
     return tuple(ties)
-
-
-def _class_rank(query: EventQuery, stream: Stream) -> Expr | None:
-    """The place of an event's class among those that play a role: a number moves faster than a name."""
-    events = (*query.events(), *query.negated())
-    if isinstance(query.within, EventCount) or any(event.type is None for event in events):
-        return None
-    branches: list[Expr] = []
-    for number, name in enumerate(sorted({event.type for event in events if event.type is not None})):
-        branches += [Call("=", (Column(stream.type or ""), Literal(name))), Literal(number)]
-    return Call("case", (*branches, Literal(None)))
 
 
 def _identity(query: EventQuery, stream: Stream, schema: Schema, columns: HostColumns) -> tuple[int, ...]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from motif.ir.event import EventQuery
-from motif.ir.expr import Expr
+from motif.ir.expr import Call, Column, Expr
 from motif.ir.render_event import render_events
 from motif.ir.types import Type
 from motif.limits import Limits
@@ -44,6 +44,15 @@ class KeyPart:
 
 
 @dataclass(frozen=True, slots=True)
+class Mask:
+    """The events that a variable may bind: those for which a boolean column is true, or whose class has a number."""
+
+    column: int
+    number: int | None = None
+    """In which case the column holds numbers of classes: one for all variables moves and filters faster than flags."""
+
+
+@dataclass(frozen=True, slots=True)
 class Slice:
     """Time slices on a cluster, where there is no key: rows are also given to the slice before theirs."""
 
@@ -62,15 +71,15 @@ class EventProgram:
     """Row expressions the host hands over."""
     types: tuple[Type, ...]
     filter: Expr | None
-    """Events that can play no role stay in the host."""
+    """Events that can play no role stay in the host; see `admitted`."""
     keys: tuple[int, ...]
     key_parts: tuple[KeyPart, ...]
     order: tuple[SortKey, ...]
     ties: tuple[Expr, ...]
     time: int
     start: int | None
-    masks: tuple[tuple[str, int | None], ...]
-    """Per variable: the boolean column that says which events it may bind; None: every one."""
+    masks: tuple[tuple[str, Mask | None], ...]
+    """Per variable: which events it may bind; None: every one."""
     ways: tuple[Way, ...]
     conditions: tuple[Condition, ...]
     outputs: EventOutputs
@@ -97,8 +106,14 @@ class EventProgram:
         return tuple(event.var for event in self.query.events())
 
     @cached_property
-    def mask(self) -> dict[str, int | None]:
+    def mask(self) -> dict[str, Mask | None]:
         return dict(self.masks)
+
+    @cached_property
+    def admitted(self) -> Expr | None:
+        """What passes the filter, and events without a time, which come along to be counted."""
+        untimed = Call("is null", (Column(self.stream.time),))
+        return None if self.filter is None else Call("or", (self.filter, untimed))
 
     @cached_property
     def fingerprint(self) -> str:
