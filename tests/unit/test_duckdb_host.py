@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
@@ -13,8 +14,11 @@ import pytest
 from duckdb import FatalException
 
 import motif
+from motif.engine import parallel
 from motif.hosts import duckdb, duckdb_database
+from motif.hosts.duckdb import match_table
 from motif.hosts.duckdb_database import Database, Refused
+from motif.lang.statement import parse_clause
 
 CLAUSE = """MATCH_RECOGNIZE (PARTITION BY k ORDER BY t DESC NULLS FIRST
     MEASURES MATCH_NUMBER() AS n, CLASSIFIER() AS label, SUM(v) AS total ALL ROWS PER MATCH WITH UNMATCHED ROWS
@@ -127,3 +131,30 @@ def test_a_forked_process_opens_its_own(tmp_path: Path) -> None:
     assert _counted(path) == [{"n": 3}]
     with ProcessPoolExecutor(1, mp_context=get_context("fork")) as pool:
         assert pool.submit(_counted, path).result(timeout=60) == [{"n": 3}]
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("mode", ["ONE ROW PER MATCH", "ALL ROWS PER MATCH WITH UNMATCHED ROWS"])
+def test_keys_of_text_are_keys_like_numbers(monkeypatch: pytest.MonkeyPatch, mode: str, compiled: bool) -> None:
+    monkeypatch.setattr(parallel, "SHARD_ROWS", 100)
+    rng = random.Random(2)
+    keys = pa.array([rng.choice((None, *range(12))) for _ in range(600)], pa.int64())
+    rows = pa.table({"k": keys, "t": range(600), "v": [rng.randrange(9) for _ in keys]})
+    query = parse_clause(f"""MATCH_RECOGNIZE (
+        PARTITION BY k ORDER BY t
+        MEASURES MATCH_NUMBER() AS n, LAST(B.k) AS last_k, MAX(B.k) AS most_k, ARRAY_AGG(A.k) AS every_k,
+                 COUNT(DISTINCT k) AS different, CLASSIFIER() AS label,
+                 CONCAT(FIRST(k), '!') AS shown, LAST(v) AS last_v
+        {mode} PATTERN (A B+ C?)
+        DEFINE B AS B.v > PREV(B.v) AND B.k = FIRST(A.k), C AS C.v < FIRST(A.v) AND C.k >= A.k
+    )""")
+    by_number = match_table(rows, query, compiled=compiled)
+    by_text = match_table(rows.set_column(0, "k", keys.cast(pa.string())), query, compiled=compiled)
+    texts = pa.schema([("k", pa.string()), ("last_k", pa.string()), ("every_k", pa.list_(pa.string()))])
+    assert [by_text.schema.field(field.name) for field in texts] == list(texts)
+    assert by_number.num_rows > 50
+    assert sorted(map(_shown, by_text.to_pylist())) == sorted(map(_shown, by_number.to_pylist()))
+
+
+def _shown(row: dict[str, object]) -> str:
+    return repr(row).replace("'", "")

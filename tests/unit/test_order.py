@@ -13,7 +13,10 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from motif.engine.order import Arrangement, Layout, SortColumn, arrange, groups, own_numbers
+from motif.engine import partitions as engine_partitions
+from motif.engine.arrays import decoded, flat
+from motif.engine.order import Arrangement, Layout, SortColumn, arrange
+from motif.engine.partitions import groups, own_numbers, with_coded_keys
 from motif.hosts.duckdb import type_of
 from motif.hosts.spark import worker
 from motif.ir.expr import Column
@@ -198,6 +201,31 @@ def test_whole_numbers_are_numbers_of_partitions(key: pa.Array, numbers: list[in
     assert len(set(group)) == len(set(key.to_pylist()))
 
 
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.binary()])
+def test_text_keys_are_coded_on_several_threads(monkeypatch: pytest.MonkeyPatch, kind: pa.DataType) -> None:
+    monkeypatch.setattr(engine_partitions, "CODED_ROWS", 10)
+    rng = random.Random(5)
+    given = [rng.choice(("a", "bb", "", None, "\u00e4")) for _ in range(95)]
+    column = pa.array([None if text is None else text.encode() for text in given]) if kind == pa.binary() else given
+    rows = with_coded_keys(pa.table({"v": range(95), "k": pa.array(column).cast(kind)}), (1,))
+    key = flat(rows.column("k"))
+    assert pa.types.is_dictionary(key.type)
+    assert decoded(key).type == kind
+    assert decoded(key).cast(pa.binary()).cast(pa.string()).to_pylist() == given
+    group = groups(rows, (1,)).tolist()
+    assert len(set(zip(group, given, strict=True))) == len(set(group)) == len(set(given))
+
+
+@pytest.mark.parametrize("values", [3, 10_000])
+def test_partitions_of_several_columns(values: int) -> None:
+    rng = random.Random(values)
+    one, two = ([rng.choice((None, rng.randrange(values))) for _ in range(200)] for _ in range(2))
+    found = groups(pa.table({"one": pa.array(one, pa.int64()), "two": map(str, two)}), (0, 1)).tolist()
+    pairs = list(zip(one, two, strict=True))
+    assert len(set(zip(found, pairs, strict=True))) == len(set(found)) == len(set(pairs))
+    assert max(found) < 2 * len(found)
+
+
 # --- in Spark's worker ---
 
 
@@ -206,11 +234,15 @@ def sorted_by_worker(rows: pa.Table, plan: Layout, memory_bytes: int) -> pa.Tabl
     return pa.concat_tables(worker._sorted(batches, plan, memory_bytes))
 
 
+def column_types(rows: pa.Table) -> list[pa.DataType]:
+    return [decoded(flat(column)).type for column in rows.columns]
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_sorting_over_the_disk_is_sorting_in_memory(seed: int) -> None:
     rng = random.Random(seed)
     rows, plan = random_table(rng, 200), random_layout(rng)
     in_memory, spilled = (sorted_by_worker(rows, plan, limit) for limit in (1 << 30, 1))
-    assert spilled.schema == in_memory.schema
+    assert column_types(spilled) == column_types(in_memory)
     assert sorted(spilled.column("id").to_pylist()) == list(range(200))
     assert partitions(spilled.to_pylist(), plan) == partitions(in_memory.to_pylist(), plan)

@@ -24,7 +24,7 @@ from motif.cli.follow_inputs import Folder, cause_of, failed_file, near, owner_o
 from motif.cli.follow_options import FileFormat, FollowOptions, OnError, folders_of
 from motif.cli.follow_screen import Screen, totals
 from motif.cli.on_spark import add_view, collected, spark_with, worker_message
-from motif.engine.parallel import cores
+from motif.engine.threads import cores
 from motif.errors import MotifError
 from motif.lang.snoop import is_event_query
 from motif.lang.statement import parse_statement

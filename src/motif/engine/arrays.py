@@ -49,9 +49,14 @@ def values_at(array: pa.Array, positions: Array) -> pa.Array:
     """Values at some positions, NULL at -1."""
     if len(positions) > FEW or len(array) > HELD:
         absent = positions < 0
-        return array.take(arrow(np.maximum(positions, 0), absent) if absent.any() else arrow(positions))
+        return decoded(array.take(arrow(np.maximum(positions, 0), absent) if absent.any() else arrow(positions)))
     parts = [array.slice(at, 1) if at >= 0 else pa.nulls(1, array.type) for at in positions.tolist()]
-    return parts[0] if len(parts) == 1 else pa.concat_arrays(parts) if parts else array.slice(0, 0)
+    return decoded(parts[0] if len(parts) == 1 else pa.concat_arrays(parts) if parts else array.slice(0, 0))
+
+
+def decoded(array: pa.Array) -> pa.Array:
+    """The values themselves, of a column that may be codes and a dictionary."""
+    return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
 
 
 def rows_at(table: pa.Table, positions: Array) -> pa.Table:
@@ -163,6 +168,13 @@ def _bits(flags: Array) -> pa.Buffer:
     return pa.py_buffer(np.packbits(flags, bitorder="little"))
 
 
+def encoded(array: pa.Array, kind: pa.DataType) -> pa.DictionaryArray:
+    """A column as codes and a dictionary of that type, in which there may be values that do not occur."""
+    if not pa.types.is_dictionary(array.type):
+        return as_type(array, kind).dictionary_encode()
+    return pa.DictionaryArray.from_arrays(array.indices, as_type(array.dictionary, kind))
+
+
 @dataclass(slots=True)
 class Codebook:
     """Ranks of strings and other ordered values: equal values have equal codes, smaller ones smaller codes.
@@ -176,7 +188,7 @@ class Codebook:
     @classmethod
     def over(cls, kind: pa.DataType, arrays: list[pa.Array], constants: list[object]) -> Codebook:
         """Of everything of one type that may be compared in this run."""
-        parts = [pc.unique(array.cast(kind)) for array in arrays]
+        parts = [pc.unique(encoded(array, kind).dictionary) for array in arrays]
         is_text = kind == pa.large_string()
         parts.append(arrow_strings([str(c) for c in constants]).cast(kind) if is_text else pa.array(constants, kind))
         values = pc.unique(pa.concat_arrays(parts)).drop_null()
@@ -186,17 +198,19 @@ class Codebook:
 
     def lanes(self, array: pa.Array) -> Lanes:
         """A column as codes."""
-        encoded = array.cast(self.values.type).dictionary_encode()
+        codes = encoded(array, self.values.type)
         nulls = null_flags(array)
-        if len(encoded.dictionary) == 0:
+        if len(codes.dictionary) == 0:
             return Lanes(np.zeros(len(array), np.int64), nulls)
-        ranks = numpy_of(pc.index_in(encoded.dictionary, self.values))
-        indices = np.where(nulls == 0, numpy_of(encoded.indices), 0)
+        ranks = numpy_of(pc.index_in(codes.dictionary, self.values))
+        indices = np.where(nulls == 0, numpy_of(codes.indices), 0)
         return Lanes(ranks.astype(np.int64)[indices], nulls)
 
 
 def plain_type(kind: pa.DataType) -> pa.DataType:
-    """One representation of strings and bytes, whichever the host uses."""
+    """One representation of strings and bytes, whichever the host uses, and whether they are coded or not."""
+    if pa.types.is_dictionary(kind):
+        return plain_type(kind.value_type)
     if pa.types.is_string(kind) or pa.types.is_large_string(kind) or kind == pa.string_view():
         return pa.large_string()
     if pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or kind == pa.binary_view():
@@ -209,6 +223,8 @@ def changes(array: pa.Array) -> Array:
     left, right = array[:-1], array[1:]
     if pa.types.is_null(array.type):
         return np.zeros(len(left), bool)
+    if pa.types.is_dictionary(array.type):
+        return changes(array.indices)
     if pa.types.is_floating(array.type):
         values = _fixed_width(as_type(array, pa.float64()), np.dtype(np.float64))
         same = (values[1:] == values[:-1]) | (np.isnan(values[1:]) & np.isnan(values[:-1]))

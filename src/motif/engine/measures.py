@@ -71,7 +71,7 @@ class Measures:
         self.compiled = compiled
         self.unmatched = output.match < 0
         # Unmatched rows look at match 0, and what they find there is thrown away.
-        self.match = np.where(self.unmatched, 0, output.match)
+        self.match = np.where(self.unmatched, 0, output.match) if self.unmatched.any() else output.match
         self._members: dict[tuple[str, ...], Members] = {}
 
     def leaf(self, leaf: Leaf) -> pa.Array:
@@ -165,7 +165,9 @@ class Measures:
         entry = self.output.entry
         if not len(self.matches.labels):
             return pa.nulls(len(entry), pa.string())
-        return values_at(self.state_names(), np.where(entry < 0, -1, self.matches.labels[entry]))
+        states = self.matches.labels[entry]
+        is_none = entry < 0
+        return values_at(self.state_names(), np.where(is_none, -1, states) if is_none.any() else states)
 
     # -- aggregates
 
@@ -250,7 +252,7 @@ class Measures:
         group = np.repeat(np.arange(len(lengths)), lengths)
         within = np.arange(len(group)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
         entry = members.entries[np.repeat(low, lengths) + within] if len(group) else np.zeros(0, np.int64)
-        values = column.take(arrow(entry if leaf.of_labels else self.entry_row[entry]))
+        values = values_at(column, entry if leaf.of_labels else self.entry_row[entry])
         if leaf.distinct:
             group, values = _first_of_each(group, values)
         sizes = np.bincount(group, minlength=len(lengths))

@@ -15,7 +15,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from motif.engine.arrays import Array, Lanes, arrow, as_type, flat, null_flags, numpy_of, plain_type, to_lanes
+from motif.engine.arrays import Array, Lanes, arrow, flat, null_flags, numpy_of, plain_type, to_lanes
+from motif.engine.partitions import groups, with_coded_keys
 from motif.ir.expr import Expr
 from motif.ir.types import Type
 from motif.plan.program import SortKey
@@ -103,9 +104,14 @@ class Arrangement:
         if self.is_in_place:
             low, high = (self._cut(place, shards) for place in (number, number + 1))
             return kept.slice(low, high - low)
-        sequence = self.sequence(number, shards)
-        is_as_before = len(sequence) == kept.num_rows and bool((sequence[1:] > sequence[:-1]).all())
-        return kept if is_as_before else kept.take(arrow(sequence))
+        if shards > 1:  # brought together first: to sort rows that lie all over the table would take longer
+            return self._only(np.flatnonzero(self._dealt(shards) == number)).shard(0, 1)
+        sequence = self.sequence()
+        return kept if bool((sequence[1:] > sequence[:-1]).all()) else kept.take(arrow(sequence))
+
+    def _only(self, members: Array) -> Arrangement:
+        arrival = None if self.arrival is None else self.arrival[members]
+        return Arrangement(self.rows.take(arrow(members)), self.plan, arrival, group=self.group[members])
 
     @cached_property
     def is_in_place(self) -> bool:
@@ -130,26 +136,21 @@ class Arrangement:
         at = count * place // shards
         return at if at in (0, count) else int(np.searchsorted(self.group, self.group[at - 1], side="right"))
 
-    def sequence(self, number: int = 0, shards: int = 1) -> Array:
-        """Numbers of the rows of a shard, in order."""
-        if shards == 1:
-            members = np.arange(self.rows.num_rows)
-            group, order = self.group, self.order
-        else:
-            members = np.flatnonzero(self._dealt(shards) == number)
-            group, order = self.group[members], [key[members] for key in self.order]
-        if len(members) < 2:
-            return members
-        local = _sequence(group, order)
+    def sequence(self) -> Array:
+        """Numbers of the rows, in order."""
+        if self.rows.num_rows < 2:
+            return np.arange(self.rows.num_rows)
+        sequence = _sequence(self.group, self.order)
         if self._has_no_ties:
-            return members[local]
-        keys = [key[local] for key in (group, *order)]
-        return _break_ties(self.rows, self.plan, members[local], keys, self.arrival)
+            return sequence
+        keys = [key[sequence] for key in (self.group, *self.order)]
+        return _break_ties(self.rows, self.plan, sequence, keys, self.arrival)
 
     def _dealt(self, shards: int) -> Array:
         """The shard of each row; worked out once, though threads that ask at once may do it twice."""
         if shards not in self._shards:
-            self._shards[shards] = (self.group % shards).astype(np.uint16)
+            of_partition = (np.arange(int(self.group.max(initial=0)) + 1) % shards).astype(np.uint16)
+            self._shards[shards] = of_partition[self.group]
         return self._shards[shards]
 
     @cached_property
@@ -160,40 +161,7 @@ class Arrangement:
 
 def arrange(rows: pa.Table, plan: Layout) -> pa.Table:
     """All rows in order."""
-    return Arrangement(rows, plan).shard(0, 1)
-
-
-def groups(rows: pa.Table, keys: Sequence[int]) -> Array:
-    """The number of each row's partition; `keys` are columns."""
-    if len(keys) == 1 and (own := own_numbers(flat(rows.column(keys[0])))) is not None:
-        return own
-    group = np.zeros(rows.num_rows, np.int64)
-    for key in (flat(rows.column(key)) for key in keys):
-        if pa.types.is_floating(key.type):
-            key = pc.add(key, pa.scalar(0.0, key.type))  # -0.0 and 0.0 are one partition
-        if pa.types.is_nested(key.type):
-            key = pa.array([repr(value) for value in key.to_pylist()])
-        encoded = as_type(key, plain_type(key.type)).dictionary_encode(null_encoding="encode")
-        codes = numpy_of(encoded.indices).astype(np.int64)
-        group = group * (len(encoded.dictionary) + 1) + codes
-        if len(keys) > 1:
-            group = np.unique(group, return_inverse=True)[1].astype(np.int64)
-    return group
-
-
-def own_numbers(key: pa.Array, *, spread: int = 2) -> Array | None:
-    """Whole numbers that lie close together are numbers of partitions themselves: to count them costs far more.
-
-    `spread`: how many times as many as the rows they may be.
-    """
-    if not len(key) or not pa.types.is_integer(key.type) or key.null_count:
-        return None
-    values = numpy_of(key)
-    low, high = int(values.min()), int(values.max())
-    if high - low >= spread * len(key) or high > np.iinfo(np.int64).max:
-        return None
-    wide: Array = values.astype(np.int64, copy=False)
-    return wide - low if low else wide
+    return Arrangement(with_coded_keys(rows, plan.keys), plan).shard(0, 1)
 
 
 def _sort_keys(array: pa.Array, item: SortColumn) -> list[Array]:

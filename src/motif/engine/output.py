@@ -53,7 +53,7 @@ def _all_rows(rows: Rows, matches: Matches, unmatched: Array) -> OutputRows:
     lengths = matches.end - matches.start
     match = np.repeat(np.arange(len(matches)), lengths)
     entry = np.arange(len(match))
-    row = entry + np.repeat(matches.start - matches.offsets[:-1], lengths)
+    row = entry + (matches.start - matches.offsets[:-1])[match]
     parts = [(row, match, entry)]
     excluded = np.array(rows.program.automaton.excluded, bool)
     if excluded.any():

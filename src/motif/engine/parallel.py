@@ -5,9 +5,7 @@ The loops release the GIL, and no partition is ever split, so threads share noth
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import pyarrow as pa
@@ -15,7 +13,9 @@ import pyarrow as pa
 from motif.engine.matcher import is_worth_compiling
 from motif.engine.order import Arrangement, Layout
 from motif.engine.pace import is_slow, timed
+from motif.engine.partitions import with_coded_keys
 from motif.engine.session import RUN_ROWS, Session
+from motif.engine.threads import cores, on_threads
 from motif.kernels.build import is_search_kept
 from motif.plan.program import Program
 
@@ -25,11 +25,6 @@ SHARDS_PER_CORE = 3
 """Several, so that a core that drew a large partition does not finish last by far."""
 
 
-def cores() -> int:
-    """Cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 def match_rows(program: Program, rows: pa.Table, plan: Layout, *, compiled: bool | None) -> list[pa.Table]:
     """Leaves of all matches in rows that are in no order."""
     query, count = program.fingerprint, rows.num_rows
@@ -37,17 +32,14 @@ def match_rows(program: Program, rows: pa.Table, plan: Layout, *, compiled: bool
     if is_compiled is None:
         is_kept = partial(is_search_kept, program.markers)
         is_compiled = is_worth_compiling(program, count) or is_slow(query, count, is_kept)
-    arrangement = Arrangement(rows, plan)
+    arrangement = Arrangement(with_coded_keys(rows, plan.keys), plan)
     shards = min(cores() * SHARDS_PER_CORE, max(rows.num_rows // SHARD_ROWS, 1)) if plan.keys else 1
 
     def work(number: int) -> list[pa.Table]:
         return list(_matches(Session(program, compiled=is_compiled), arrangement.shard(number, shards)))
 
     with timed(query, count, compiled=is_compiled):
-        if shards == 1:
-            return work(0)
-        with ThreadPoolExecutor(min(cores(), shards), thread_name_prefix="motif-match") as pool:
-            return [leaves for part in pool.map(work, range(shards)) for leaves in part]
+        return [leaves for part in on_threads(work, shards) for leaves in part]
 
 
 def _matches(session: Session, rows: pa.Table) -> Iterator[pa.Table]:

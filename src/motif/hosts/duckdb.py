@@ -10,8 +10,9 @@ from typing import Any
 import pyarrow as pa
 
 from motif.engine.arrays import flat
-from motif.engine.order import Layout, crossing, groups, layout, own_numbers
+from motif.engine.order import Layout, crossing, layout
 from motif.engine.parallel import match_rows
+from motif.engine.partitions import groups, own_numbers
 from motif.engine.session import Session
 from motif.errors import (
     MotifError,

@@ -15,7 +15,8 @@ from motif.engine.events.parallel import find_in_slices
 from motif.engine.events.promising import with_a_chance
 from motif.engine.events.rows import EventRows
 from motif.engine.events.run import find_matches
-from motif.engine.order import arrange, crossing, groups, layout
+from motif.engine.order import arrange, crossing, layout
+from motif.engine.partitions import groups
 from motif.hosts.duckdb_events import input_sql
 from motif.ir.event import EventQuery
 from motif.ir.expr import Column

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from motif.engine.arrays import Array, arrow, flat, numpy_of
+from motif.engine.arrays import Array, flat, numpy_of, values_at
 from motif.engine.events.matches import EventMatches
 from motif.engine.events.rows import EventRows
 from motif.engine.matcher import Rows
@@ -156,7 +156,7 @@ def _array(array: pa.Array, style: str) -> Any:
 
 
 def _gather(rows: EventRows, argument: Argument, positions: dict[str, Array]) -> pa.Array:
-    return rows.rows.arrays[argument.column].take(arrow(positions[argument.var]))
+    return values_at(rows.rows.arrays[argument.column], positions[argument.var])
 
 
 def _result(name: str, result: Any, count: int) -> pa.Array:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from motif.engine.arrays import Array, arrow, as_type, null_flags, numpy_of, plain_type, to_lanes
+from motif.engine.arrays import Array, arrow, decoded, encoded, null_flags, numpy_of, plain_type, to_lanes
 from motif.engine.events.matches import EventMatches, Lists
 from motif.engine.events.rows import EventRows
 from motif.ir.types import Kind, Type
@@ -100,10 +100,10 @@ def _bits(array: pa.Array, kind: Type) -> Array:
 
 
 def _text_hashes(array: pa.Array, nulls: Array) -> Array:
-    encoded = as_type(array, plain_type(array.type)).dictionary_encode()
-    digests = [_text_hash(value) for value in encoded.dictionary.to_pylist()]
+    codes = encoded(decoded(array), plain_type(array.type))  # of a few rows, not of all that the dictionary has
+    digests = [_text_hash(value) for value in codes.dictionary.to_pylist()]
     table = np.array(digests or [0], np.uint64)
-    return table[np.where(nulls, 0, numpy_of(encoded.indices))]
+    return table[np.where(nulls, 0, numpy_of(codes.indices))]
 
 
 def _text_hash(value: Any) -> int:

@@ -142,7 +142,7 @@ class _ListFolds(Measures):
 
     def operand(self, leaf: RowFolded) -> tuple[pa.Array, Type]:
         assert leaf.column is not None
-        return self.events.rows.arrays[leaf.column].take(arrow(self.positions)), self.events.program.types[leaf.column]
+        return values_at(self.events.rows.arrays[leaf.column], self.positions), self.events.program.types[leaf.column]
 
     @property
     def entry_row(self) -> Array:

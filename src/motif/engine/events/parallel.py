@@ -6,10 +6,6 @@ each other by the window: a slice owns the matches that begin in it, so together
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
-
 import numpy as np
 import pyarrow as pa
 
@@ -23,14 +19,15 @@ from motif.engine.events.promising import promising
 from motif.engine.events.rows import EventRows, no_matches
 from motif.engine.events.run import find_matches, is_large, match_sorted
 from motif.engine.matcher import COMPILE_FROM_ROWS
-from motif.engine.order import Arrangement, Layout, arrange, groups
-from motif.engine.parallel import SHARD_ROWS, SHARDS_PER_CORE, cores
+from motif.engine.order import Arrangement, Layout, arrange
+from motif.engine.parallel import SHARD_ROWS, SHARDS_PER_CORE
+from motif.engine.partitions import groups, with_coded_keys
+from motif.engine.threads import cores, on_threads
 from motif.plan.events.program import EventProgram
 from motif.plan.events.steps import Estimates
 from motif.plan.events.ways import coincide
 from motif.plan.outputs import leaf_name
 
-T = TypeVar("T")
 SAMPLE = 100_000
 """Events by which the order of steps is chosen."""
 
@@ -43,6 +40,7 @@ def match_events(
         return _unkeyed(program, arrange(events, plan), functions, compiled)
     if compiled is None and events.num_rows >= COMPILE_FROM_ROWS:
         compiled = True
+    events = with_coded_keys(events, plan.keys)
     group = groups(events, plan.keys)
     if (flags := promising(program, events, group)) is not None:
         kept = np.flatnonzero(flags)
@@ -57,8 +55,7 @@ def match_events(
         part = arrangement.shard(number, shards)
         return match_sorted(program, part, functions=functions, compiled=compiled, estimates=estimates)
 
-    parts = [work(0)] if shards == 1 else _on_threads(work, shards)
-    return in_time_order(pa.concat_tables(parts))
+    return in_time_order(pa.concat_tables(on_threads(work, shards)))
 
 
 def _estimates(program: EventProgram, events: pa.Table, plan: Layout, group: Array) -> Estimates:
@@ -69,11 +66,6 @@ def _estimates(program: EventProgram, events: pa.Table, plan: Layout, group: Arr
 
 def _parts(rows: int) -> int:
     return min(cores() * SHARDS_PER_CORE, max(rows // SHARD_ROWS, 1)) if cores() > 1 else 1
-
-
-def _on_threads(work: Callable[[int], T], parts: int) -> list[T]:
-    with ThreadPoolExecutor(min(cores(), parts), thread_name_prefix="motif-match") as pool:
-        return list(pool.map(work, range(parts)))
 
 
 def in_time_order(table: pa.Table) -> pa.Table:
@@ -137,7 +129,7 @@ def find_in_slices(rows: EventRows, functions: Functions, parts: int, *, compile
                 found.append(functions.filtered(rows, own))
         return joined(found)
 
-    matches = joined(_on_threads(work, parts))
+    matches = joined(on_threads(work, parts))
     if coincide(program.ways):
         matches = matches.distinct()
     return apply_picks(matches, program.query.picks, rows.segment).in_order(program.variables)

@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 
 from motif.engine.arrays import Array, arrow, bounds_of, flat, numpy_of
-from motif.engine.order import groups
+from motif.engine.partitions import groups
 from motif.engine.watermark import BEGINNING, FOREVER, is_past
 
 FEW = 8

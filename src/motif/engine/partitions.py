@@ -1,0 +1,76 @@
+"""Which rows belong together: the columns that they are partitioned by, as numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from motif.engine.arrays import Array, as_type, flat, null_flags, numpy_of, plain_type
+from motif.engine.threads import cores, on_threads
+
+TEXTS = (pa.large_string(), pa.large_binary())
+CODED_ROWS = 1 << 19
+"""Fewer rows than this are not worth a thread."""
+SPREAD = 2
+"""Times as many as the rows that numbers of partitions may be: arrays are made of that size."""
+
+
+def with_coded_keys(rows: pa.Table, keys: Sequence[int]) -> pa.Table:
+    """Rows whose text keys are codes and a dictionary: they are compared for every row, and moved several times."""
+    for key in keys:
+        column = flat(rows.column(key))
+        if plain_type(column.type) in TEXTS:
+            rows = rows.set_column(key, rows.schema.names[key], coded(column))
+    return rows
+
+
+def coded(column: pa.Array) -> pa.DictionaryArray:
+    """The different values of a column, and for each row which it is."""
+    parts = max(min(len(column) // CODED_ROWS, cores()), 1)
+    cuts = [len(column) * number // parts for number in range(parts + 1)]
+    found = on_threads(lambda n: column.slice(cuts[n], cuts[n + 1] - cuts[n]).dictionary_encode(), parts)
+    return found[0] if parts == 1 else flat(pa.chunked_array(found).unify_dictionaries())
+
+
+def groups(rows: pa.Table, keys: Sequence[int]) -> Array:
+    """The number of each row's partition; `keys` are columns."""
+    group = np.zeros(rows.num_rows, np.int64)
+    for place, key in enumerate(keys):
+        column = flat(rows.column(key))
+        own = own_numbers(column) if len(keys) == 1 else None
+        numbers, count = _numbers(column) if own is None else (own, 0)
+        group = group * count + numbers if place else numbers
+        if place and int(group.max(initial=0)) >= SPREAD * len(group):
+            group = np.unique(group, return_inverse=True)[1].astype(np.int64)
+    return group
+
+
+def _numbers(key: pa.Array) -> tuple[Array, int]:
+    """For each row which of the different values it has, and how many there are."""
+    if pa.types.is_floating(key.type):
+        key = pc.add(key, pa.scalar(0.0, key.type))  # -0.0 and 0.0 are one partition
+    if pa.types.is_nested(key.type):
+        key = pa.array([repr(value) for value in key.to_pylist()])
+    if not pa.types.is_dictionary(key.type):
+        key = as_type(key, plain_type(key.type)).dictionary_encode()
+    count = len(key.dictionary)
+    numbers = numpy_of(key.indices).astype(np.int64)
+    return (np.where(null_flags(key) == 1, count, numbers) if key.null_count else numbers), count + 1
+
+
+def own_numbers(key: pa.Array, *, spread: int = SPREAD) -> Array | None:
+    """Whole numbers that lie close together are numbers of partitions themselves: to count them costs far more.
+
+    `spread`: how many times as many as the rows they may be.
+    """
+    if not len(key) or not pa.types.is_integer(key.type) or key.null_count:
+        return None
+    values = numpy_of(key)
+    low, high = int(values.min()), int(values.max())
+    if high - low >= spread * len(key) or high > np.iinfo(np.int64).max:
+        return None
+    wide: Array = values.astype(np.int64, copy=False)
+    return wide - low if low else wide
