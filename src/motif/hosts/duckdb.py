@@ -19,7 +19,7 @@ from motif.errors import (
     Span,
 )
 from motif.hosts.duckdb_database import Database, Progress, Refused, batches, counted, quoted
-from motif.ir.expr import Expr
+from motif.ir.expr import Column, Expr
 from motif.ir.query import RowQuery
 from motif.ir.render import render_row_sql
 from motif.ir.types import Kind, Schema, Type
@@ -100,6 +100,7 @@ class DuckSource:
         self.ctes = ctes
         self.relation = relation
         self._schema: Schema | None = None
+        self._types: dict[Expr, Type] = {}
 
     def select(self, items: str, rest: str = "") -> str:
         """A query over the input."""
@@ -109,6 +110,7 @@ class DuckSource:
     def schema(self) -> Schema:
         if self._schema is None:
             self._schema = {name: type_of(kind) for name, kind in self.database.describe(self.select("*"))}
+            self._types = {Column(name): kind for name, kind in self._schema.items()}
         return self._schema
 
     def empty(self) -> DuckSource:
@@ -116,13 +118,13 @@ class DuckSource:
         return DuckSource(self.database, self.ctes, f"(SELECT * FROM {self.relation} LIMIT 0) AS nothing")
 
     def types_of(self, exprs: Sequence[Expr]) -> list[Type]:
-        if not exprs:
-            return []
-        items = ", ".join(f"{row_sql(expr)} AS c{i}" for i, expr in enumerate(exprs))
+        unknown = [expr for expr in dict.fromkeys(exprs) if expr not in self._types]  # to ask takes half a millisecond
         try:
-            return [type_of(kind) for _, kind in self.database.describe(self.select(items))]
+            kinds = self.database.describe(self.select(columns_sql(unknown))) if unknown else []
         except Refused as refused:
             raise HostRefusal(refused.message) from None
+        self._types |= {expr: type_of(kind) for expr, (_, kind) in zip(unknown, kinds, strict=True)}
+        return [self._types[expr] for expr in exprs]
 
     def on_nulls(self, exprs: Sequence[Expr]) -> list[object]:
         items = ", ".join(row_sql(expr) for expr in exprs)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -16,7 +17,7 @@ from motif.engine.order import crossing, layout
 from motif.errors import MotifError, QueryBindError, QuerySyntaxError, Span, did_you_mean
 from motif.hosts.spark.types import leaf_schema, message_and_hint, type_of
 from motif.hosts.spark.worker import matcher
-from motif.ir.expr import Expr
+from motif.ir.expr import Column, Expr
 from motif.ir.query import RowQuery
 from motif.ir.render import render_row_sql
 from motif.ir.types import Schema, Type
@@ -50,6 +51,7 @@ class SparkSource:
 
     def __init__(self, frame: DataFrame) -> None:
         self.frame = frame
+        self._types: dict[Expr, t.DataType] = {}
 
     @property
     def schema(self) -> Schema:
@@ -59,13 +61,28 @@ class SparkSource:
         """Row expressions as columns c0, c1, ..."""
         return self.frame.selectExpr(*(f"{row_sql(expr)} AS c{i}" for i, expr in enumerate(exprs)))
 
+    def where(self, condition: str) -> SparkSource:
+        """Some of the rows, with the same columns."""
+        chosen = SparkSource(self.frame.filter(condition))
+        chosen._types = self._types
+        return chosen
+
     def spark_types(self, exprs: Sequence[Expr]) -> list[t.DataType]:
         """Spark's own types of row expressions."""
         try:
             with quiet():
-                return [field.dataType for field in self.select(exprs).schema.fields] if exprs else []
+                self._types = self._types or self._column_types()
+                unknown = [expr for expr in dict.fromkeys(exprs) if expr not in self._types]  # to ask takes a while
+                kinds = [field.dataType for field in self.select(unknown).schema.fields] if unknown else []
         except (AnalysisException, ParseException) as error:
             raise HostRefusal(message_and_hint(str(error))[0]) from None
+        self._types |= dict(zip(unknown, kinds, strict=True))
+        return [self._types[expr] for expr in exprs]
+
+    def _column_types(self) -> dict[Expr, t.DataType]:
+        fields = self.frame.schema.fields
+        names = Counter(field.name.casefold() for field in fields)
+        return {Column(field.name): field.dataType for field in fields if names[field.name.casefold()] == 1}
 
     def types_of(self, exprs: Sequence[Expr]) -> list[Type]:
         return [type_of(kind) for kind in self.spark_types(exprs)]
@@ -158,6 +175,8 @@ def run_statement(statement: Statement, session: SparkSession) -> DataFrame:
 
 def around(statement: Statement, session: SparkSession, frames: dict[str, DataFrame]) -> DataFrame:
     """What a statement makes of the matches of its clauses."""
+    if statement.is_all_of_one_clause():
+        return frames[statement.clauses[0].name]
     return _sql(session, statement, [statement.outer], frames, None)
 
 

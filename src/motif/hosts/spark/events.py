@@ -185,7 +185,7 @@ def run_program(program: EventProgram, source: SparkSource, functions: Callables
     """Filter, exchange by key or slice, match in the workers, scalars after."""
     use_unbounded_batches(source.frame.sparkSession)
     if program.admitted is not None:
-        source = SparkSource(source.frame.filter(row_sql(program.admitted)))
+        source = source.where(row_sql(program.admitted))
     cut: Slice | None = None
     if not program.keys and why_one_task(program) is None:
         program, source, cut = _sliced(program, source)

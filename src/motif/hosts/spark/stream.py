@@ -269,7 +269,7 @@ class Stage:
     def rows(self, source: SparkSource, unless: str = "") -> DataFrame:
         """Rows that can play a role, with the columns that the query reads."""
         if isinstance(self.program, EventProgram) and self.program.admitted is not None:
-            source = SparkSource(source.frame.filter(row_sql(self.program.admitted) + unless))
+            source = source.where(row_sql(self.program.admitted) + unless)
         return source.select(self.operator.planned.layout.exprs)
 
     def _observed(self, stepped: DataFrame) -> DataFrame:
