@@ -13,7 +13,7 @@ from motif.errors import LimitExceeded, MotifError, Span
 from motif.ir.query import RowQuery
 from motif.lang.clause import ClauseReading, read_clause
 from motif.lang.cursor import Cursor
-from motif.lang.lexer import Dialect, Kind, Tokens, tokenize
+from motif.lang.lexer import Dialect, Tokens, tokenize
 from motif.lang.safety import check_statement
 from motif.lang.splice import Replacement, Spliced, Splicer
 from motif.lang.tables import Place, common_tables, find_places
@@ -60,11 +60,9 @@ class Statement:
         return self.outer.text
 
     def is_all_of_one_clause(self) -> bool:
-        """Whether it is SELECT * FROM a clause, so that the host has nothing to do with the matches."""
-        if len(self.clauses) != 1:
-            return False
-        tokens = [token.text.upper() for token in tokenize(self.outer_sql).items if token.kind is not Kind.END]
-        return tokens == ["SELECT", "*", "FROM", self.clauses[0].name.upper()]
+        """Whether it is plainly SELECT * FROM a clause, so that the host has nothing to do with the matches."""
+        words = ["SELECT", "*", "FROM", *(clause.name.upper() for clause in self.clauses)]
+        return len(self.clauses) == 1 and self.outer_sql.upper().split() == words
 
 
 @lru_cache(maxsize=64)
