@@ -154,7 +154,7 @@ def test_shards_are_whole_partitions_in_order(key: pa.DataType, seed: int) -> No
     for given in (rows, rows.take(pa.array(rng.sample(range(count), count), pa.int64()))):
         arrangement = Arrangement(given, plan)
         assert arrangement.is_in_place or given is not rows
-        shards = [arrangement.shard(number, 4).to_pylist() for number in range(4)]
+        shards = [shard.to_pylist() for shard in map(arrangement.shards(4), range(4))]
         found = [(row["k"], row["t"]) for shard in shards for row in shard]
         assert sorted(found, key=lambda row: row[1]) == [(row["k"], row["t"]) for row in rows.to_pylist()]
         assert sum(len({row["k"] for row in shard}) for shard in shards) == len(set(keys))

@@ -6,7 +6,7 @@ Used where the host hands rows over unsorted, because sorting numbers here is ch
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
@@ -85,7 +85,7 @@ def _breakers(program: Sortable) -> tuple[Expr, ...]:
 
 
 class Arrangement:
-    """Rows with what they are sorted by; gives them out in order, in shards of whole partitions."""
+    """Rows with what they are sorted by; gives them out in order, all or in shards of whole partitions."""
 
     def __init__(
         self, rows: pa.Table, plan: Layout, arrival: Array | None = None, *, group: Array | None = None
@@ -94,20 +94,28 @@ class Arrangement:
         self.rows = rows
         self.plan = plan
         self.arrival = arrival
-        self._shards: dict[int, Array] = {}
         self.group = groups(rows, plan.keys) if group is None else group
         self.order = [key for item in plan.order for key in _sort_keys(flat(rows.column(item.column)), item)]
 
-    def shard(self, number: int, shards: int) -> pa.Table:
-        """The rows of some whole partitions in order, with only the columns the program reads."""
+    def in_order(self) -> pa.Table:
+        """All rows in order, with only the columns the program reads."""
         kept = self.rows.select(range(self.plan.width))
         if self.is_in_place:
-            low, high = (self._cut(place, shards) for place in (number, number + 1))
-            return kept.slice(low, high - low)
-        if shards > 1:  # brought together first: to sort rows that lie all over the table would take longer
-            return self._only(np.flatnonzero(self._dealt(shards) == number)).shard(0, 1)
+            return kept
         sequence = self.sequence()
         return kept if bool((sequence[1:] > sequence[:-1]).all()) else kept.take(arrow(sequence))
+
+    def shards(self, count: int) -> Callable[[int], pa.Table]:
+        """The same in parts of whole partitions: gives one by its number, on any thread."""
+        if count == 1:
+            return lambda _: self.in_order()
+        if self.is_in_place:
+            kept, cuts = self.rows.select(range(self.plan.width)), [self._cut(at, count) for at in range(count + 1)]
+            return lambda number: kept.slice(cuts[number], cuts[number + 1] - cuts[number])
+        of_partition = (np.arange(int(self.group.max(initial=0)) + 1) % count).astype(np.min_scalar_type(count))
+        dealt = of_partition[self.group]
+        # Brought together first: to sort rows that lie all over the table would take longer.
+        return lambda number: self._only(np.flatnonzero(dealt == number)).in_order()
 
     def _only(self, members: Array) -> Arrangement:
         arrival = None if self.arrival is None else self.arrival[members]
@@ -146,13 +154,6 @@ class Arrangement:
         keys = [key[sequence] for key in (self.group, *self.order)]
         return _break_ties(self.rows, self.plan, sequence, keys, self.arrival)
 
-    def _dealt(self, shards: int) -> Array:
-        """The shard of each row; worked out once, though threads that ask at once may do it twice."""
-        if shards not in self._shards:
-            of_partition = (np.arange(int(self.group.max(initial=0)) + 1) % shards).astype(np.uint16)
-            self._shards[shards] = of_partition[self.group]
-        return self._shards[shards]
-
     @cached_property
     def _has_no_ties(self) -> bool:
         """Whether all rows, as those of a log with a fine clock, came one after the other: none can tie."""
@@ -161,7 +162,7 @@ class Arrangement:
 
 def arrange(rows: pa.Table, plan: Layout) -> pa.Table:
     """All rows in order."""
-    return Arrangement(with_coded_keys(rows, plan.keys), plan).shard(0, 1)
+    return Arrangement(with_coded_keys(rows, plan.keys), plan).in_order()
 
 
 def _sort_keys(array: pa.Array, item: SortColumn) -> list[Array]:

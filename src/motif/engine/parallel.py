@@ -35,8 +35,10 @@ def match_rows(program: Program, rows: pa.Table, plan: Layout, *, compiled: bool
     arrangement = Arrangement(with_coded_keys(rows, plan.keys), plan)
     shards = min(cores() * SHARDS_PER_CORE, max(rows.num_rows // SHARD_ROWS, 1)) if plan.keys else 1
 
+    shard = arrangement.shards(shards)
+
     def work(number: int) -> list[pa.Table]:
-        return list(_matches(Session(program, compiled=is_compiled), arrangement.shard(number, shards)))
+        return list(_matches(Session(program, compiled=is_compiled), shard(number)))
 
     with timed(query, count, compiled=is_compiled):
         return [leaves for part in on_threads(work, shards) for leaves in part]

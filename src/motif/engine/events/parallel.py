@@ -14,6 +14,7 @@ from motif.engine.events.functions import Functions
 from motif.engine.events.joins import Mode, WayJoin
 from motif.engine.events.matches import EventMatches, joined
 from motif.engine.events.measures import leaves
+from motif.engine.events.merge import in_time_order
 from motif.engine.events.picks import apply_picks
 from motif.engine.events.promising import promising
 from motif.engine.events.rows import EventRows, no_matches
@@ -26,7 +27,6 @@ from motif.engine.threads import cores, on_threads
 from motif.plan.events.program import EventProgram
 from motif.plan.events.steps import Estimates
 from motif.plan.events.ways import coincide
-from motif.plan.outputs import leaf_name
 
 SAMPLE = 100_000
 """Events by which the order of steps is chosen."""
@@ -51,49 +51,22 @@ def match_events(
     arrangement = Arrangement(events, plan, group=group)
     del events  # the caller keeps none either: they are held once
 
-    def work(number: int) -> pa.Table:
-        part = arrangement.shard(number, shards)
-        return match_sorted(program, part, functions=functions, compiled=compiled, estimates=estimates)
+    shard = arrangement.shards(shards)
 
-    return in_time_order(pa.concat_tables(on_threads(work, shards)))
+    def work(number: int) -> pa.Table:
+        return match_sorted(program, shard(number), functions=functions, compiled=compiled, estimates=estimates)
+
+    return in_time_order(on_threads(work, shards))
 
 
 def _estimates(program: EventProgram, events: pa.Table, plan: Layout, group: Array) -> Estimates:
     """Of a sample, as if it were all."""
-    sample = Arrangement(events.slice(0, SAMPLE), plan, group=group[:SAMPLE]).shard(0, 1)
+    sample = Arrangement(events.slice(0, SAMPLE), plan, group=group[:SAMPLE]).in_order()
     return EventRows(program, sample).estimates
 
 
 def _parts(rows: int) -> int:
     return min(cores() * SHARDS_PER_CORE, max(rows // SHARD_ROWS, 1)) if cores() > 1 else 1
-
-
-def in_time_order(table: pa.Table) -> pa.Table:
-    """Matches of all partitions by when they end, then by when they begin."""
-    if table.num_rows < 2:
-        return table
-    start, end = (_integers(table.column(leaf_name(number))) for number in (1, 2))
-    length, since = end - start, end - end.min()
-    width = int(length.max()) + 1
-    if int(since.max()) < (1 << 62) // width:
-        order = np.argsort(since * width - length, kind="stable")  # one sort instead of two
-    else:
-        order = np.lexsort((start, end))
-    return table if bool((order[1:] > order[:-1]).all()) else _taken(table, arrow(order))
-
-
-def _taken(table: pa.Table, rows: pa.Array) -> pa.Table:
-    """Some rows; of many, each column is moved by a thread of its own."""
-    if table.num_rows < SHARD_ROWS:
-        return table.take(rows)
-    columns = on_threads(lambda number: table.column(number).take(rows), table.num_columns)
-    return pa.Table.from_arrays(columns, schema=table.schema)
-
-
-def _integers(column: pa.ChunkedArray) -> Array:
-    width = pa.int32() if pa.types.is_date32(column.type) else pa.int64()
-    values: Array = column.combine_chunks().cast(width).to_numpy(zero_copy_only=False)
-    return values
 
 
 def _unkeyed(program: EventProgram, table: pa.Table, functions: Functions, compiled: bool | None) -> pa.Table:
