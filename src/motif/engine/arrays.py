@@ -240,6 +240,13 @@ def changes(array: pa.Array) -> Array:
     return differs  # type: ignore[no-any-return]
 
 
+def run_numbers(bounds: Array) -> Array:
+    """For each row the number of its run, as `np.repeat` would give it, but without making other threads wait."""
+    begins = np.zeros(int(bounds[-1]) + 1, np.int64)
+    np.add.at(begins, bounds[1:-1], 1)  # several begin at one row where runs are empty
+    return np.cumsum(begins[:-1], out=begins[:-1])
+
+
 def bounds_of(keys: Sequence[pa.Array], count: int) -> Array:
     """Offsets of runs of rows that agree in all keys, and the number of rows."""
     if count == 0:

@@ -54,8 +54,9 @@ class Members:
     def __init__(self, flags: Array, offsets: Array) -> None:
         self.flags = flags
         self.entries = np.flatnonzero(flags)
-        self.before = np.concatenate(([0], np.cumsum(flags, dtype=np.int64)))
+        self.before = np.zeros(len(flags) + 1, np.int64)
         """before[e]: how many of them come before entry e."""
+        np.cumsum(flags.astype(np.int64), out=self.before[1:])  # of one type, or other threads have to wait
         self.first = self.before[offsets[:-1]]
         self.last = self.before[offsets[1:]]
 
@@ -138,7 +139,7 @@ class Measures:
         ordinal = low + leaf.index if leaf.end is End.FIRST else high - 1 - leaf.index
         found = (ordinal >= low) & (ordinal < high)
         entry = members.entries[np.where(found, ordinal, 0)]
-        row = self.entry_row[entry]
+        row = entry + self.per_match(self.matches.start - self.matches.offsets[:-1])
         if leaf.shift:
             row = row + leaf.shift
             segment = self.per_match(self.matches.segment)

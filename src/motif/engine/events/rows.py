@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
-from motif.engine.arrays import Array, numpy_of, truth
+from motif.engine.arrays import Array, numpy_of, run_numbers, truth
 from motif.engine.events.matches import EventMatches, Lists, nothing
 from motif.engine.matcher import Rows
 from motif.ir.event import Duration, EventCount
@@ -95,7 +95,7 @@ class EventRows:
     @cached_property
     def segment(self) -> Array:
         """The partition of each event."""
-        return np.repeat(np.arange(len(self.bounds) - 1), np.diff(self.bounds))
+        return run_numbers(self.bounds)
 
     @property
     def ticks(self) -> int:
