@@ -99,23 +99,33 @@ class Arrangement:
 
     def in_order(self) -> pa.Table:
         """All rows in order, with only the columns the program reads."""
-        kept = self.rows.select(range(self.plan.width))
         if self.is_in_place:
-            return kept
+            return self._kept()
         sequence = self.sequence()
-        return kept if bool((sequence[1:] > sequence[:-1]).all()) else kept.take(arrow(sequence))
+        if bool((sequence[1:] > sequence[:-1]).all()):
+            return self._kept()
+        self._put_side_by_side()
+        return self._kept().take(arrow(sequence))
 
     def shards(self, count: int) -> Callable[[int], pa.Table]:
         """The same in parts of whole partitions: gives one by its number, on any thread."""
         if count == 1:
             return lambda _: self.in_order()
         if self.is_in_place:
-            kept, cuts = self.rows.select(range(self.plan.width)), [self._cut(at, count) for at in range(count + 1)]
+            kept, cuts = self._kept(), [self._cut(at, count) for at in range(count + 1)]
             return lambda number: kept.slice(cuts[number], cuts[number + 1] - cuts[number])
+        self._put_side_by_side()
         of_partition = (np.arange(int(self.group.max(initial=0)) + 1) % count).astype(np.min_scalar_type(count))
         dealt = of_partition[self.group]
         # Brought together first: to sort rows that lie all over the table would take longer.
         return lambda number: self._only(np.flatnonzero(dealt == number)).in_order()
+
+    def _kept(self) -> pa.Table:
+        return self.rows.select(range(self.plan.width))
+
+    def _put_side_by_side(self) -> None:
+        """Rows that came in pieces and stay where they are need not be copied; to pick some, it takes one piece."""
+        self.rows = self.rows.combine_chunks()
 
     def _only(self, members: Array) -> Arrangement:
         arrival = None if self.arrival is None else self.arrival[members]

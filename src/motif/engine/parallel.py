@@ -33,8 +33,8 @@ def match_rows(program: Program, rows: pa.Table, plan: Layout, *, compiled: bool
         is_kept = partial(is_search_kept, program.markers)
         is_compiled = is_worth_compiling(program, count) or is_slow(query, count, is_kept)
     arrangement = Arrangement(with_coded_keys(rows, plan.keys), plan)
-    shards = min(cores() * SHARDS_PER_CORE, max(rows.num_rows // SHARD_ROWS, 1)) if plan.keys else 1
-
+    del rows  # the caller keeps none either: they are held once
+    shards = min(cores() * SHARDS_PER_CORE, max(count // SHARD_ROWS, 1)) if plan.keys else 1
     shard = arrangement.shards(shards)
 
     def work(number: int) -> list[pa.Table]:

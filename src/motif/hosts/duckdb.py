@@ -158,23 +158,29 @@ def run_program(
 ) -> pa.Table:
     """Matches of one planned clause: sorted here if the rows fit into memory, else by DuckDB."""
     with user_errors(program.query.source):
-        parts = _in_memory(program, source, compiled, progress)
-        if parts is None:
+        try:
+            parts = _in_memory(program, source, compiled, progress)
+        except _TooMuch:
             parts = _streamed(program, source, compiled, progress)
     return final_columns(program, source, pa.concat_tables(parts))
 
 
+class _TooMuch(Exception):
+    """There are too many rows, or too many keys among them, to sort them here."""
+
+
 def _in_memory(
     program: Program, source: DuckSource, compiled: bool | None, progress: Progress | None
-) -> list[pa.Table] | None:
-    """Numbers sort faster here, on all cores, than rows do in a query; None where they, or their keys, are too many."""
+) -> list[pa.Table]:
+    """Numbers sort faster here, on all cores, than rows do in a query."""
     exprs = crossing(program)
     plan = layout(program, source.types_of(exprs))
-    rows = _held(source.database.reader(source.select(columns_sql(exprs))), plan, progress)
-    return None if rows is None else match_rows(program, rows, plan, compiled=compiled)
+    reader = source.database.reader(source.select(columns_sql(exprs)))
+    # Not held here, so that the engine can let go of the rows once they lie side by side.
+    return match_rows(program, _held(reader, plan, progress), plan, compiled=compiled)
 
 
-def _held(reader: pa.RecordBatchReader, plan: Layout, progress: Progress | None) -> pa.Table | None:
+def _held(reader: pa.RecordBatchReader, plan: Layout, progress: Progress | None) -> pa.Table:
     held, size = [pa.Table.from_batches([], reader.schema)], 0
     for batch in counted(batches(reader), progress):
         held.append(pa.Table.from_batches([batch]))
@@ -182,8 +188,8 @@ def _held(reader: pa.RecordBatchReader, plan: Layout, progress: Progress | None)
         if size > MEMORY_BYTES or (len(held) == 3 and _has_many_keys(held[1], plan)):
             if progress is not None:
                 progress(-sum(table.num_rows for table in held))  # they will come again
-            return None
-    return pa.concat_tables(held).combine_chunks()
+            raise _TooMuch
+    return pa.concat_tables(held)
 
 
 def _has_many_keys(rows: pa.Table, plan: Layout) -> bool:
