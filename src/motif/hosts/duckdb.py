@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import pyarrow as pa
@@ -158,9 +158,10 @@ def run_program(
 ) -> pa.Table:
     """Matches of one planned clause: sorted here if the rows fit into memory, else by DuckDB."""
     with user_errors(program.query.source):
-        try:
+        parts: list[pa.Table] | None = None
+        with suppress(_TooMuch):
             parts = _in_memory(program, source, compiled, progress)
-        except _TooMuch:
+        if parts is None:
             parts = _streamed(program, source, compiled, progress)
     return final_columns(program, source, pa.concat_tables(parts))
 
