@@ -37,13 +37,16 @@ def coded(column: pa.Array) -> pa.DictionaryArray:
 
 def groups(rows: pa.Table, keys: Sequence[int]) -> Array:
     """The number of each row's partition; `keys` are columns."""
-    group = np.zeros(rows.num_rows, np.int64)
-    for place, key in enumerate(keys):
-        column = flat(rows.column(key))
-        own = own_numbers(column) if len(keys) == 1 else None
-        numbers, count = _numbers(column) if own is None else (own, 0)
-        group = group * count + numbers if place else numbers
-        if place and int(group.max(initial=0)) >= SPREAD * len(group):
+    columns = [flat(rows.column(key)) for key in keys]
+    if not columns:
+        return np.zeros(rows.num_rows, np.int64)
+    if len(columns) == 1 and (own := own_numbers(columns[0])) is not None:
+        return own
+    group, _ = _numbers(columns[0])
+    for column in columns[1:]:
+        numbers, count = _numbers(column)
+        group = group * count + numbers
+        if int(group.max(initial=0)) >= SPREAD * len(group):
             group = np.unique(group, return_inverse=True)[1].astype(np.int64)
     return group
 

@@ -63,7 +63,7 @@ def _present(program: EventProgram, events: pa.Table, group: Array, partitions: 
 
 def _by_class(numbers: Mapping[str, int], classes: Array, group: Array, partitions: int) -> dict[str, Array]:
     """The same for all variables that ask for nothing but a class, in one pass over the events."""
-    width = max(int(classes.max()), *numbers.values()) + 2  # those of no class are there, too
+    width = max(int(classes.max(initial=0)), *numbers.values()) + 2  # those of no class are there, too
     found = np.zeros(partitions * width, bool)
     for since in range(0, len(group), CHUNK):
         part = slice(since, since + CHUNK)
