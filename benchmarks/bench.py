@@ -136,7 +136,7 @@ class Bench:
     def _imported(self) -> float:
         """Resident memory before the first query."""
         import duckdb  # noqa: F401
-        import numba  # noqa: F401
+        import llvmlite.binding  # noqa: F401 - loads compiled loops
 
         import motif  # noqa: F401
 

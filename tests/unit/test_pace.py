@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import sys
 from collections import defaultdict
 from pathlib import Path
 
@@ -12,7 +11,7 @@ import pytest
 
 import motif
 from motif.engine import pace
-from motif.kernels import build
+from motif.kernels import build, native
 
 COUNT = 2_000
 EVENTS = pa.table(
@@ -33,63 +32,90 @@ ROWS = (
 
 
 @pytest.fixture
-def compiled(monkeypatch: pytest.MonkeyPatch) -> set[tuple[object, ...]]:
-    """Loops compiled from here on."""
-    known: set[tuple[object, ...]] = set()
-    monkeypatch.setattr(build, "_COMPILED", known)
-    build._compiled.cache_clear()
-    build._compiled_consume.cache_clear()
+def loaded(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[object]:
+    """Kinds of arguments for which loops are loaded from here on, compiled before or now; nothing is on disk yet."""
+    kinds: list[object] = []
+    load = native._loaded
+    monkeypatch.setattr(native, "_loaded", lambda code, shape: kinds.append(shape) or load(code, shape))
     monkeypatch.setattr(pace, "_SPENT", defaultdict(float))
-    return known
+    monkeypatch.setenv("MOTIF_CACHE", str(tmp_path))
+    forget_loops()
+    return kinds
+
+
+def forget_loops() -> None:
+    for cached in (build._compiled, build._compiled_consume, build._compiled_fold, build._compiled_reach):
+        cached.cache_clear()
 
 
 @pytest.mark.parametrize("query", [SEQ, ONCE, ROWS], ids=["SEQ", "CONSUMING", "rows"])
-def test_a_query_that_has_taken_long(
-    query: str, compiled: set[tuple[object, ...]], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_query_that_has_taken_long(query: str, loaded: list[object], monkeypatch: pytest.MonkeyPatch) -> None:
     first = motif.match(EVENTS, query)
     assert first.num_rows > 10
-    assert not compiled
+    assert not loaded
     monkeypatch.setattr(pace, "PLAIN_SECONDS", 0.0)
     assert motif.match(EVENTS, query).equals(first)
-    assert len(compiled) == 1
     monkeypatch.setattr(pace, "PLAIN_SECONDS", 1e9)
-    again = build._COMPILED.copy()
-    assert motif.match(EVENTS, query).equals(first)  # by the loop that is there
-    assert again == compiled
+    before = len(loaded)
+    assert before > 0
+    assert motif.match(EVENTS, query).equals(first)  # by the loops that are there
+    assert len(loaded) == before
 
 
 @pytest.mark.parametrize("query", [SEQ, ROWS], ids=["SEQ", "rows"])
-def test_a_stream_that_has_taken_long(
-    query: str, compiled: set[tuple[object, ...]], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_stream_that_has_taken_long(query: str, loaded: list[object], monkeypatch: pytest.MonkeyPatch) -> None:
     expected = motif.match(EVENTS, query).num_rows
     monkeypatch.setattr(pace, "PLAIN_SECONDS", 0.0)
     monkeypatch.setattr("motif.engine.matcher.COMPILE_FROM_ROWS", 900)
     stream = motif.Stream(query, SCHEMA)
     found = stream.push(EVENTS.slice(0, 100)).num_rows + stream.push(EVENTS.slice(100, 100)).num_rows
-    assert not compiled  # steps too small to gain anything
+    assert not loaded  # steps too small to gain anything
     found += sum(stream.push(EVENTS.slice(begin, 600)).num_rows for begin in range(200, COUNT, 600))
     assert found + stream.close().num_rows == expected
-    assert len(compiled) >= 1
+    assert loaded
 
 
-@pytest.mark.parametrize("query", [SEQ, ROWS], ids=["SEQ", "rows"])
+@pytest.mark.parametrize(
+    ("query", "by"), [(SEQ, "rows"), (ONCE, "seconds"), (ROWS, "rows")], ids=["SEQ", "CONSUMING", "rows"]
+)
 def test_code_that_is_on_disk_is_loaded_sooner(
-    query: str, compiled: set[tuple[object, ...]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    query: str, by: str, loaded: list[object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("MOTIF_CACHE", str(tmp_path))
-    for name in [name for name in sys.modules if name.startswith("motif_kernel_")]:
-        monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setattr(pace, "LOADING_SECONDS", 0.0)
+    if by == "seconds":
+        monkeypatch.setattr(pace, "LOADING_SECONDS", 0.0)
+    else:
+        monkeypatch.setattr("motif.engine.matcher.LOAD_FROM_ROWS", COUNT)
+        monkeypatch.setattr("motif.engine.events.run.LOAD_FROM_ROWS", COUNT)
     for _ in range(2):
-        motif.match(EVENTS, query)
-    assert not compiled  # nothing is on disk
+        first = motif.match(EVENTS, query)
+    assert not loaded  # nothing is on disk
     monkeypatch.setattr(pace, "PLAIN_SECONDS", 0.0)
     motif.match(EVENTS, query)
-    assert len(compiled) == 1
-    compiled.clear()
+    assert loaded
+    loaded.clear()
     monkeypatch.setattr(pace, "PLAIN_SECONDS", 1e9)
-    build._compiled.cache_clear()
-    motif.match(EVENTS, query)
-    assert len(compiled) == 1
+    forget_loops()
+    monkeypatch.setattr(native.Native, "_compiled", None)
+    assert motif.match(EVENTS, query).equals(first)
+    assert loaded
+
+
+def test_loops_that_were_never_compiled_keep_a_query_plain(
+    loaded: list[object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The search of row-only patterns is one for all of them; aggregates and WITHIN have their own."""
+    monkeypatch.setattr("motif.engine.matcher.LOAD_FROM_ROWS", COUNT)
+    pattern = "PATTERN (A B+) {} DEFINE B AS v > PREV(v)"
+    plain = f"MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts MEASURES COUNT(*) AS n {pattern.format('')})"
+    monkeypatch.setattr("motif.engine.matcher.COMPILE_FROM_ROWS", COUNT)
+    motif.match(EVENTS, plain)
+    monkeypatch.setattr("motif.engine.matcher.COMPILE_FROM_ROWS", 10 * COUNT)
+    forget_loops()
+    loaded.clear()
+    summed = plain.replace("COUNT(*)", "SUM(B.v)")
+    limited = plain.replace(pattern.format(""), pattern.format("WITHIN INTERVAL '1' MINUTE"))
+    for query in (summed, limited):
+        assert motif.match(EVENTS, query).num_rows > 10
+        assert not loaded
+    assert motif.match(EVENTS, plain).num_rows > 10
+    assert len(loaded) == 1

@@ -16,13 +16,23 @@ from motif.engine.vector import Vectors
 from motif.errors import LimitExceeded, MotifError, QueryDataError
 from motif.ir.query import MatchMode, SkipTo
 from motif.kernels import search
-from motif.kernels.build import is_search_compiled, reach_loop, search_loop
+from motif.kernels.build import (
+    is_fold_kept,
+    is_reach_kept,
+    is_search_kept,
+    is_search_ready,
+    reach_loop,
+    search_loop,
+)
 from motif.plan import automaton as a
+from motif.plan.outputs import Folded
 from motif.plan.program import Program
 from motif.plan.scalar import Const, Fold, LabelAt, Lane, Read, as_int, lane, scalars
 
 COMPILE_FROM_ROWS = 200_000
 """Below this the loop runs as plain Python: compiling takes longer than it saves."""
+LOAD_FROM_ROWS = 50_000
+"""A loop that was compiled before is loaded from disk from here on."""
 READY_FROM_ROWS = 1_000
 """A loop that is compiled already is used from here on."""
 MOST_LABELS = 4_000_000
@@ -129,7 +139,21 @@ class Rows:
 
 def is_worth_compiling(program: Program, rows: int) -> bool:
     """Whether the loop over so many rows is to be a compiled one."""
-    return rows >= COMPILE_FROM_ROWS or (rows >= READY_FROM_ROWS and is_search_compiled(program.markers))
+    if rows >= COMPILE_FROM_ROWS or (rows >= READY_FROM_ROWS and is_search_ready(program.markers)):
+        return True
+    return rows >= LOAD_FROM_ROWS and is_kept(program)
+
+
+def is_kept(program: Program) -> bool:
+    """Whether all loops that it takes were compiled before, and have only to be loaded."""
+    folds = [leaf for leaf in program.outputs.leaves if isinstance(leaf, Folded)]
+    columns = [leaf.column for leaf in folds if not leaf.counts_rows and not leaf.takes_all_values]
+    floats = {column is not None and lane(program.types[column]) is Lane.FLOAT for column in columns}
+    return (
+        is_search_kept(program.markers)
+        and (program.within is None or is_reach_kept())
+        and all(is_fold_kept(floats=kind) for kind in floats)
+    )
 
 
 class Run:

@@ -173,11 +173,11 @@ class Measures:
     # -- aggregates
 
     def folded(self, leaf: Folded) -> pa.Array:
-        if leaf.name == "count" and leaf.column is None and not leaf.distinct:
+        if leaf.counts_rows:
             _, low, high = self.ordinals(leaf.members, leaf.final)
             return self.nulled(high - low)
         column, kind = self.operand(leaf)
-        if leaf.distinct or leaf.name == "array_agg" or (leaf.name in ("sum", "avg") and lane(kind) is Lane.CODE):
+        if leaf.takes_all_values or (leaf.name in ("sum", "avg") and lane(kind) is Lane.CODE):
             return self.listed(leaf, column)
         try:
             values, at, counts = self.fold(leaf, column, kind)

@@ -12,8 +12,8 @@ from contextlib import contextmanager
 
 PLAIN_SECONDS = 1.0
 """So long a query may run as plain Python, all together: importing the compiler alone takes most of that."""
-LOADING_SECONDS = 0.25
-"""So long where the compiler is there and the code on disk, so that it has only to be loaded."""
+LOADING_SECONDS = 0.1
+"""So long where the code is on disk and has only to be loaded."""
 SMALL_STEP = 256
 """Rows of a run for which a compiled loop is not faster."""
 

@@ -10,13 +10,12 @@ from functools import partial
 
 import pyarrow as pa
 
-from motif.engine.matcher import is_worth_compiling
+from motif.engine.matcher import is_kept, is_worth_compiling
 from motif.engine.order import Arrangement, Layout
 from motif.engine.pace import is_slow, timed
 from motif.engine.partitions import with_coded_keys
 from motif.engine.session import RUN_ROWS, Session
 from motif.engine.threads import cores, on_threads
-from motif.kernels.build import is_search_kept
 from motif.plan.program import Program
 
 SHARD_ROWS = 100_000
@@ -30,8 +29,7 @@ def match_rows(program: Program, rows: pa.Table, plan: Layout, *, compiled: bool
     query, count = program.fingerprint, rows.num_rows
     is_compiled = compiled
     if is_compiled is None:
-        is_kept = partial(is_search_kept, program.markers)
-        is_compiled = is_worth_compiling(program, count) or is_slow(query, count, is_kept)
+        is_compiled = is_worth_compiling(program, count) or is_slow(query, count, partial(is_kept, program))
     arrangement = Arrangement(with_coded_keys(rows, plan.keys), plan)
     del rows  # the caller keeps none either: they are held once
     shards = min(cores() * SHARDS_PER_CORE, max(count // SHARD_ROWS, 1)) if plan.keys else 1

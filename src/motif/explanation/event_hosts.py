@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from motif.engine.events.parallel import why_in_sequence
-from motif.engine.matcher import COMPILE_FROM_ROWS
+from motif.engine.matcher import COMPILE_FROM_ROWS, LOAD_FROM_ROWS
 from motif.engine.order import crossing
 from motif.engine.parallel import SHARD_ROWS
 from motif.explanation.events import Sketch, event_facts
@@ -128,8 +128,8 @@ def duckdb_facts(queries: Sequence[EventQuery], data: Any, options: EventOptions
 
 
 def _compiled() -> str:
-    when = f"compiled from {COMPILE_FROM_ROWS:,} events on (Numba)"
-    return f"{when}; below that, plain Python unless it takes long, or was compiled before"
+    when = f"compiled from {COMPILE_FROM_ROWS:,} events on, from {LOAD_FROM_ROWS:,} on if that was done before"
+    return f"{when}; below that, plain Python unless it takes long"
 
 
 def _counted(program: EventProgram, source: Any) -> tuple[Estimates, str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from motif.engine.matcher import COMPILE_FROM_ROWS
+from motif.engine.matcher import COMPILE_FROM_ROWS, LOAD_FROM_ROWS
 from motif.explanation.graph import Graph, graph_of, state_lines
 from motif.ir.expr import Column, Expr, Interval, walk
 from motif.ir.query import RowQuery, SkipTo
@@ -224,7 +224,6 @@ def _memory(program: Program) -> list[tuple[str, str]]:
         where = f"{splits} split{'' if splits == 1 else 's'}"
         memory += f"; dead ends are remembered at {where} (up to memo_bytes={program.limits.memo_bytes:,})"
     facts.append(("memory", memory))
-    facts.append(
-        ("compiled", f"from {COMPILE_FROM_ROWS:,} rows on (Numba); below that, plain Python unless it was before")
-    )
+    when = f"from {COMPILE_FROM_ROWS:,} rows on, from {LOAD_FROM_ROWS:,} on if that was done before"
+    facts.append(("compiled", f"{when}; below that, plain Python unless it takes long"))
     return facts

@@ -1,33 +1,24 @@
-"""From loop to callable: as plain Python, or compiled and kept on disk.
+"""From loop to callable: as plain Python, or compiled.
 
 A kernel is the source text of this folder's functions, for match-dependent patterns with generated
-statements at the markers. The text holds only counters for names, so queries of one shape share it;
-its hash names the file under which the compiled code is kept.
+statements at the markers. The text holds only counters for names, so queries of one shape share it,
+and its compiled code, too.
 """
 
 from __future__ import annotations
 
-import hashlib
-import importlib.util
 import inspect
-import os
-import sys
-import tempfile
-import threading
 from collections.abc import Callable, Mapping
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from motif.kernels import arith, columns, consume, fold, join, lists, reach, search
+from motif.kernels.native import Native
 
 Loop = Callable[..., Any]
 Markers = tuple[tuple[str, str], ...]
 """Statements for the markers of `search`, by marker; empty for row-only patterns."""
 
-_LOADING = threading.Lock()
-_COMPILED: set[tuple[object, ...]] = set()
-"""Loops that this process has compiled or loaded already: using them costs nothing more."""
 _HELPERS = (arith.add, arith.sub, arith.mul, arith.rem, arith.frem, arith.below, arith.alike)
 _LIST_HELPERS = (
     lists.known,
@@ -39,6 +30,7 @@ _LIST_HELPERS = (
     lists.max_float,
 )
 _CONSUME_HELPERS = (consume.precedes, consume.agree, consume.decided)
+_HEADER = f"from __future__ import annotations\nMOST = {arith.MOST}\nLEAST = {arith.LEAST}\n"
 
 
 def search_loop(markers: Markers, *, compiled: bool) -> Loop:
@@ -51,31 +43,43 @@ def join_loop(markers: Markers, *, compiled: bool) -> Loop:
     return _compiled(join.join, markers) if compiled else _plain(join.join, markers)
 
 
-def consume_loop(joins: tuple[Markers, ...], calls: Markers, *, compiled: bool) -> Loop:
-    """The loop for CONSUMING over joins with these tests; `calls` are its calls of join_0, join_1, ..."""
-    return _compiled_consume(joins, calls) if compiled else _plain_consume(joins, calls)
+def consume_loop(joins: tuple[Markers, ...], *, compiled: bool) -> Loop:
+    """The loop for CONSUMING over joins with these tests."""
+    return _compiled_consume(joins) if compiled else _plain_consume(joins)
 
 
-def is_search_compiled(markers: Markers) -> bool:
-    """Whether `search_loop` has this one already."""
-    return (search.search, markers) in _COMPILED
-
-
-def are_joins_compiled(joins: tuple[Markers, ...], *, consuming: bool) -> bool:
-    """Whether `consume_loop`, or `join_loop` for each of them, has these already."""
-    if consuming:
-        return (consume.consume, *joins) in _COMPILED
-    return all((join.join, markers) in _COMPILED for markers in joins)
+def is_search_ready(markers: Markers) -> bool:
+    """Whether the compiled `search_loop` is there: compiled or loaded by this process."""
+    return _compiled(search.search, markers).is_loaded
 
 
 def is_search_kept(markers: Markers) -> bool:
-    """Whether compiled code of this `search_loop` has only to be loaded from disk."""
-    return _is_kept(_source(search.search, markers))
+    """Whether it has only to be loaded from disk."""
+    return _compiled(search.search, markers).is_kept
 
 
-def are_joins_kept(joins: tuple[Markers, ...]) -> bool:
-    """Whether that of `join_loop` is for each of them."""
-    return all(_is_kept(_source(join.join, markers)) for markers in joins)
+def is_fold_kept(*, floats: bool) -> bool:
+    """The same for `fold_loop`."""
+    return _compiled_fold(_fold(floats)).is_kept
+
+
+def is_reach_kept() -> bool:
+    """The same for `reach_loop`."""
+    return _compiled_reach().is_kept
+
+
+def are_joins_ready(joins: tuple[Markers, ...], *, consuming: bool) -> bool:
+    """Whether `consume_loop`, or `join_loop` for each of them, is there."""
+    return all(loop.is_loaded for loop in _compiled_joins(joins, consuming))
+
+
+def are_joins_kept(joins: tuple[Markers, ...], *, consuming: bool) -> bool:
+    """Whether they have only to be loaded from disk."""
+    return all(loop.is_kept for loop in _compiled_joins(joins, consuming))
+
+
+def _compiled_joins(joins: tuple[Markers, ...], consuming: bool) -> list[Native]:
+    return [_compiled_consume(joins)] if consuming else [_compiled(join.join, markers) for markers in joins]
 
 
 def columns_loop(markers: Markers) -> Loop:
@@ -85,8 +89,7 @@ def columns_loop(markers: Markers) -> Loop:
 
 def fold_loop(*, floats: bool, compiled: bool) -> Loop:
     """The aggregate loop for integers or floats."""
-    loop = fold.fold_float if floats else fold.fold_whole
-    return _compiled_fold(loop.__name__) if compiled else loop
+    return _compiled_fold(_fold(floats)) if compiled else _fold(floats)
 
 
 def reach_loop(*, compiled: bool) -> Loop:
@@ -98,21 +101,18 @@ def reach_loop(*, compiled: bool) -> Loop:
 def _plain(loop: Loop, markers: Markers) -> Loop:
     if not markers:
         return loop
-    namespace: dict[str, Any] = {helper.__name__: helper for helper in (*_HELPERS, *_LIST_HELPERS)}
-    exec(compile(_filled(loop, markers), "<motif kernel>", "exec"), namespace)  # noqa: S102 - generated, no query text
-    result: Loop = namespace[loop.__name__]
+    helpers = {helper.__name__: helper for helper in (*_HELPERS, *_LIST_HELPERS)}
+    result: Loop = _defined(_filled(loop, markers), helpers)[loop.__name__]
     return result
 
 
 @cache
-def _compiled(loop: Loop, markers: Markers) -> Loop:
-    result: Loop = getattr(_load(_source(loop, markers)), loop.__name__)
-    _COMPILED.add((loop, markers))
-    return result
+def _compiled(loop: Loop, markers: Markers) -> Native:
+    return _native(loop, _with_helpers("@kernel\n" + _filled(loop, markers)))
 
 
-def _source(loop: Loop, markers: Markers) -> str:
-    return _with_helpers("@kernel\n" + _filled(loop, markers))
+def _native(loop: Loop, source: str) -> Native:
+    return Native(loop.__name__, _HEADER + source, _defined)
 
 
 def _with_helpers(source: str) -> str:
@@ -123,40 +123,51 @@ def _with_helpers(source: str) -> str:
 
 
 @cache
-def _plain_consume(joins: tuple[Markers, ...], calls: Markers) -> Loop:
-    namespace: dict[str, Any] = {helper.__name__: helper for helper in _CONSUME_HELPERS}
-    namespace |= {f"join_{number}": _plain(join.join, markers) for number, markers in enumerate(joins)}
-    source = _filled(consume.run_join, calls) + inspect.getsource(consume.consume)
-    exec(compile(source, "<motif kernel>", "exec"), namespace)  # noqa: S102 - generated, no query text
-    result: Loop = namespace["consume"]
+def _plain_consume(joins: tuple[Markers, ...]) -> Loop:
+    names = {helper.__name__: helper for helper in _CONSUME_HELPERS}
+    names |= {f"join_{number}": _plain(join.join, markers) for number, markers in enumerate(joins)}
+    source = _filled(consume.run_join, _calls(len(joins))) + inspect.getsource(consume.consume)
+    result: Loop = _defined(source, names)["consume"]
     return result
 
 
 @cache
-def _compiled_consume(joins: tuple[Markers, ...], calls: Markers) -> Loop:
+def _compiled_consume(joins: tuple[Markers, ...]) -> Native:
     bodies = [
         _filled(join.join, markers).replace("def join(", f"def join_{number}(", 1)
         for number, markers in enumerate(joins)
     ]
     bodies += [inspect.getsource(helper) for helper in _CONSUME_HELPERS]
-    bodies.append(_filled(consume.run_join, calls))
-    source = "\n".join((*("@inner\n" + body for body in bodies), _decorated(consume.consume)))
-    result: Loop = _load(_with_helpers(source)).consume
-    _COMPILED.add((consume.consume, *joins))
-    return result
+    bodies += [_filled(consume.run_join, _calls(len(joins))), inspect.getsource(consume.consume)]
+    return _native(consume.consume, _with_helpers("\n".join("@kernel\n" + body for body in bodies)))
+
+
+def _calls(joins: int) -> Markers:
+    """Calls of join_0, join_1, ...: in `statics` what is only read, in `works` what is bound."""
+    names = list(inspect.signature(join.join).parameters)
+    statics, works = names.index("fixed") - names.index("kind"), names.index("state") - names.index("bound")
+    lines = []
+    for number in range(joins):
+        first = ", ".join(f"statics[{number}][{i}]" for i in range(statics))
+        then = ", ".join(f"works[{number}][{i}]" for i in range(works))
+        results = f"join_state, rows, items, envs[{number}]"
+        lines.append(f"{'elif' if number else 'if'} j == {number}:")
+        lines.append(f"    status = join_{number}(run, {first}, fixed, alive, {then}, {results})")
+    return (("call", "\n".join(lines)),)
+
+
+def _fold(floats: bool) -> Loop:
+    return fold.fold_float if floats else fold.fold_whole
 
 
 @cache
-def _compiled_fold(name: str) -> Loop:
-    loops = (arith.add, arith.below, fold.fold_whole, fold.fold_float)
-    loop: Loop = getattr(_load("\n".join(_decorated(loop) for loop in loops)), name)
-    return loop
+def _compiled_fold(loop: Loop) -> Native:
+    return _native(loop, "\n".join(map(_decorated, (arith.add, arith.below, loop))))
 
 
 @cache
-def _compiled_reach() -> Loop:
-    loop: Loop = _load(_decorated(reach.reach)).reach
-    return loop
+def _compiled_reach() -> Native:
+    return _native(reach.reach, _decorated(reach.reach))
 
 
 def _decorated(function: Loop) -> str:
@@ -178,75 +189,7 @@ def _filled(loop: Loop, markers: Markers) -> str:
     return "\n".join(lines) + "\n"
 
 
-_HEADER = "\n".join(
-    (
-        "# Generated by Motif; safe to delete.",
-        "from __future__ import annotations",
-        "from typing import Any",
-        "from numba import njit",
-        "kernel = njit(nogil=True, cache={cached})",
-        "inner = njit(nogil=True, cache={cached}, no_cpython_wrapper=True, no_cfunc_wrapper=True)",
-        f"MOST = {arith.MOST}",
-        f"LEAST = {arith.LEAST}",
-        "",
-    )
-)
-
-
-def _name_of(body: str) -> str:
-    return f"motif_kernel_{hashlib.sha256((_HEADER + body).encode()).hexdigest()[:24]}"
-
-
-def _is_kept(body: str) -> bool:
-    try:
-        return "numba" in sys.modules and (cache_folder() / f"{_name_of(body)}.py").exists()
-    except (OSError, RuntimeError):  # there is no such folder, nor a home
-        return False
-
-
-def _load(body: str) -> Any:
-    """Import the text as a module whose compiled functions Numba keeps beside it."""
-    with _LOADING:  # two threads may ask for the same kernel
-        return _import(_name_of(body), _HEADER, body)
-
-
-def _import(name: str, header: str, body: str) -> Any:
-    if name in sys.modules:
-        return sys.modules[name]
-    path = _write(name, header.format(cached=True) + body)
-    cached = path is not None
-    if path is None:
-        path = Path(tempfile.mkdtemp(prefix="motif-")) / f"{name}.py"
-        path.write_text(header.format(cached=False) + body)
-    spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
-        raise ImportError(path)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    if not cached:
-        path.unlink()
-    return module
-
-
-def cache_folder() -> Path:
-    """Where compiled kernels are kept: MOTIF_CACHE, else the user's cache folder."""
-    chosen = os.environ.get("MOTIF_CACHE") or os.environ.get("XDG_CACHE_HOME")
-    base = Path(chosen) if chosen else Path.home() / ".cache"
-    return base / "motif" / "kernels"
-
-
-def _write(name: str, text: str) -> Path | None:
-    """Put the text into the cache folder in one step; None where that folder cannot be used."""
-    try:
-        folder = cache_folder()
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        path = folder / f"{name}.py"
-        if not path.exists() or path.read_text() != text:
-            handle, temporary = tempfile.mkstemp(dir=folder, suffix=".tmp")
-            with os.fdopen(handle, "w") as file:
-                file.write(text)
-            os.replace(temporary, path)  # noqa: PTH105 - atomic
-    except (OSError, RuntimeError):
-        return None
-    return path
+def _defined(source: str, names: dict[str, Any]) -> dict[str, Any]:
+    """The names that a text defines, besides those it may use; it is generated, and holds nothing of the query's."""
+    exec(compile(source, "<motif kernel>", "exec"), names)  # noqa: S102
+    return names

@@ -20,7 +20,7 @@ def fold_whole(
     out: Any,
     rows: Any,
     counts: Any,
-) -> None:
+) -> int:
     """COUNT, SUM, MIN or MAX of 64-bit integers (also codes of strings); SUM overflows loudly.
 
     Entry e of match m is row first_row[m] + e - offsets[m]; it takes part where member[e] != 0. Results are
@@ -49,6 +49,7 @@ def fold_whole(
             out[match] = total
             rows[match] = best
             counts[match] = count
+    return 0
 
 
 def fold_float(
@@ -62,7 +63,7 @@ def fold_float(
     out: Any,
     rows: Any,
     counts: Any,
-) -> None:
+) -> int:
     """The same for floats; NaN is the greatest number."""
     for match in range(len(offsets) - 1):
         total = 0.0
@@ -86,3 +87,4 @@ def fold_float(
             out[match] = total
             rows[match] = best
             counts[match] = count
+    return 0

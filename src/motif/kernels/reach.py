@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 
-def reach(bounds: Any, values: Any, nulls: Any, bound: Any, limits: Any) -> None:
+def reach(bounds: Any, values: Any, nulls: Any, bound: Any, limits: Any) -> int:
     """limits[s] = first row of the partition whose distance from row s is more than `bound`.
 
     Rows are sorted by `values`, up or down. A row without a value is in no row's reach, not even its own.
@@ -24,3 +24,4 @@ def reach(bounds: Any, values: Any, nulls: Any, bound: Any, limits: Any) -> None
                     break
                 end += 1
             limits[start] = end if nulls[start] == 0 else start
+    return 0

@@ -45,6 +45,16 @@ class Folded:
     distinct: bool
     final: bool
 
+    @property
+    def counts_rows(self) -> bool:
+        """COUNT(*), which no value matters to."""
+        return self.name == "count" and self.column is None and not self.distinct
+
+    @property
+    def takes_all_values(self) -> bool:
+        """Not to be had one value after the other."""
+        return self.distinct or self.name == "array_agg"
+
 
 @dataclass(frozen=True, slots=True)
 class Number:

@@ -135,7 +135,7 @@ class Consumer:
         """Matches in the order in which they fire, partition after partition."""
         if not self.joins:
             return no_matches(self.rows)
-        loop = consume_loop(tuple(j.markers for j in self.joins), self._calls(), compiled=self.compiled)
+        loop = consume_loop(tuple(j.markers for j in self.joins), compiled=self.compiled)
         fixed = self._arguments()
         state, began = self._ints([0, 0, 0]), time.monotonic()
         room, most, reached = ROOM if self.compiled else ROOM_PLAIN, 64, -1
@@ -175,18 +175,6 @@ class Consumer:
 
     def _zeros(self, size: int) -> Any:
         return np.zeros(size, np.int64) if self.compiled else [0] * size
-
-    def _calls(self) -> tuple[tuple[str, str], ...]:
-        """Calls of the joins, by number."""
-        lines = []
-        for number, one in enumerate(self.joins):
-            static, times, work = one.fixed_part
-            first = ", ".join(f"statics[{number}][{i}]" for i in range(len(static) + len(times)))
-            then = ", ".join(f"works[{number}][{i}]" for i in range(len(work)))
-            results = f"join_state, rows, items, envs[{number}]"
-            lines.append(f"{'elif' if number else 'if'} j == {number}:")
-            lines.append(f"    status = join_{number}(run, {first}, fixed, alive, {then}, {results})")
-        return (("call", "\n".join(lines)),)
 
     def _tuples(self) -> tuple[Any, Any, Any]:
         statics = tuple((*one.fixed_part[0], *one.fixed_part[1]) for one in self.joins)

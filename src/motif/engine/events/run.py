@@ -15,9 +15,9 @@ from motif.engine.events.measures import leaves
 from motif.engine.events.picks import apply_picks
 from motif.engine.events.rows import EventRows, no_matches
 from motif.engine.events.simulate import Simulation
-from motif.engine.matcher import COMPILE_FROM_ROWS, READY_FROM_ROWS
+from motif.engine.matcher import COMPILE_FROM_ROWS, LOAD_FROM_ROWS, READY_FROM_ROWS
 from motif.engine.pace import is_slow, timed
-from motif.kernels.build import Markers, are_joins_compiled, are_joins_kept
+from motif.kernels.build import Markers, are_joins_kept, are_joins_ready
 from motif.plan.events.program import EventProgram
 from motif.plan.events.steps import Estimates
 from motif.plan.events.ways import coincide
@@ -74,13 +74,15 @@ def _is_ready(rows: EventRows, functions: Functions) -> bool:
     if rows.count < READY_FROM_ROWS:
         return False
     joins, consuming = _joins(rows, functions)
-    return are_joins_compiled(joins, consuming=consuming)
+    if are_joins_ready(joins, consuming=consuming):
+        return True
+    return rows.count >= LOAD_FROM_ROWS and are_joins_kept(joins, consuming=consuming)
 
 
 def _is_kept(rows: EventRows, functions: Functions) -> bool:
-    """Whether they are compiled on disk; of CONSUMING no one knows."""
+    """Whether they are compiled on disk."""
     joins, consuming = _joins(rows, functions)
-    return not consuming and are_joins_kept(joins)
+    return are_joins_kept(joins, consuming=consuming)
 
 
 def _joins(rows: EventRows, functions: Functions) -> tuple[tuple[Markers, ...], bool]:

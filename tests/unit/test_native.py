@@ -1,0 +1,170 @@
+"""Compiled loops: what they are called with, what they raise, and what is kept of them on disk."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from motif.kernels import build, disk, native
+from motif.kernels.native import Native
+
+SOURCE = """
+@kernel
+def total(values, factor, pair, out):
+    result = 0.0
+    for i in range(len(values)):
+        result += values[i] * factor
+    out[0] = result + pair[0][0] + pair[1][0]
+    if pair[1][0] < 0:
+        raise OverflowError
+    return len(values)
+"""
+PAIR = (np.array([1, 2], np.int64), np.array([10.0]))
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("MOTIF_CACHE", str(tmp_path))
+    return tmp_path
+
+
+@pytest.fixture
+def compiled(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """Kinds of arguments for which something was compiled."""
+    shapes: list[object] = []
+    own = Native._compiled
+
+    def recorded(self: Native, shape: native.Shape) -> bytes:
+        shapes.append(shape)
+        return own(self, shape)
+
+    monkeypatch.setattr(Native, "_compiled", recorded)
+    return shapes
+
+
+def total() -> Native:
+    return Native("total", SOURCE, build._defined)
+
+
+def called(loop: Native, values: Any, factor: Any = 2, pair: Any = PAIR) -> float:
+    out = np.zeros(1)
+    assert loop(values, factor, pair, out) == len(values)
+    return float(out[0])
+
+
+@pytest.mark.usefixtures("folder")
+def test_each_kind_of_arguments_is_compiled_once(compiled: list[object]) -> None:
+    loop = total()
+    assert called(loop, np.arange(5)) == 31
+    assert called(loop, np.arange(6)) == 41
+    assert len(compiled) == 1
+    assert called(loop, np.arange(5), 2.5) == 36
+    assert called(loop, np.arange(5, dtype=np.uint8)) == 31
+    assert called(loop, np.array([True, False, True])) == 15
+    assert len(compiled) == 4
+    assert called(loop, np.arange(5), np.int64(2)) == 31
+    assert called(loop, np.arange(5), True) == 21
+    assert len(compiled) == 4
+
+
+@pytest.mark.usefixtures("folder")
+def test_arrays_that_are_apart_or_out_of_step_in_memory() -> None:
+    loop = total()
+    apart = np.arange(10)[::2]
+    assert called(loop, apart) == called(loop, apart.copy())
+    shifted = np.frombuffer(b"\0" + np.arange(5).tobytes(), np.int64, offset=1)
+    assert not shifted.flags.aligned
+    assert called(loop, shifted) == 31
+    assert called(loop, np.zeros(0, np.int64)) == 11
+
+
+@pytest.mark.usefixtures("folder")
+def test_overflow_is_raised() -> None:
+    loop = total()
+    with pytest.raises(OverflowError):
+        called(loop, np.arange(5), pair=(PAIR[0], np.array([-1.0])))
+    assert called(loop, np.arange(5)) == 31
+
+
+def test_code_is_kept_and_loaded(folder: Path, compiled: list[object]) -> None:
+    first = total()
+    assert not first.is_kept
+    assert not first.is_loaded
+    called(first, np.arange(5))
+    assert first.is_kept
+    assert first.is_loaded
+    second = total()
+    assert second.is_kept
+    assert not second.is_loaded
+    assert called(second, np.arange(5)) == 31
+    assert len(compiled) == 1
+    other = Native("total", SOURCE.replace("0.0", "1.0"), build._defined)
+    assert not other.is_kept
+    assert [path.suffix for path in folder.rglob("*") if path.is_file()] == [".o"]
+
+
+@pytest.mark.parametrize("damage", [lambda code: code[:-9], lambda code: code[:-1] + b"?", lambda _: b""])
+def test_damaged_code_is_made_anew(folder: Path, compiled: list[object], damage: Any) -> None:
+    called(total(), np.arange(5))
+    (path,) = folder.rglob("*.o")
+    path.write_bytes(damage(path.read_bytes()))
+    assert called(total(), np.arange(5)) == 31
+    assert len(compiled) == 2
+    assert called(total(), np.arange(5)) == 31
+    assert len(compiled) == 2
+
+
+def test_code_for_another_processor_is_left_alone(
+    folder: Path, compiled: list[object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    called(total(), np.arange(5))
+    own = native._processor()
+    monkeypatch.setattr(native, "_processor", lambda: ("0.0", *own[1:]))
+    called(total(), np.arange(5))
+    assert len(compiled) == 2
+    assert len(list(folder.rglob("*.o"))) == 2
+
+
+def test_a_folder_that_cannot_be_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, compiled: list[object]) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("MOTIF_CACHE", str(tmp_path / "file"))
+    for _ in range(2):
+        assert called(total(), np.arange(5)) == 31
+    assert len(compiled) == 2
+    assert not total().is_kept
+
+
+def test_without_a_home_nothing_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    def homeless() -> Path:
+        raise RuntimeError("no home")
+
+    for name in ("MOTIF_CACHE", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(Path, "home", homeless)
+    disk.write("loop", "kind", b"code")
+    assert disk.read("loop", "kind") is None
+    assert not disk.has("loop")
+
+
+@pytest.mark.usefixtures("folder")
+def test_many_threads_ask_at_once(compiled: list[object]) -> None:
+    loop = total()
+    found: list[float] = []
+    threads = [threading.Thread(target=lambda: found.append(called(loop, np.arange(5)))) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [31] * 8
+    assert len(compiled) == 1
+
+
+@pytest.mark.usefixtures("folder")
+def test_code_that_needs_the_compiler_is_not_made() -> None:
+    source = "@kernel\ndef total(values, factor, pair, out):\n    return len([factor] * len(values))\n"
+    with pytest.raises(RuntimeError, match="which only Numba has"):
+        called(Native("total", source, build._defined), np.arange(5))
