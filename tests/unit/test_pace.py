@@ -32,15 +32,19 @@ ROWS = (
 
 
 @pytest.fixture
-def loaded(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[object]:
-    """Kinds of arguments for which loops are loaded from here on, compiled before or now; nothing is on disk yet."""
+def loaded(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """Kinds of arguments for which loops are loaded from here on, compiled before or now."""
     kinds: list[object] = []
     load = native._loaded
     monkeypatch.setattr(native, "_loaded", lambda code, shape: kinds.append(shape) or load(code, shape))
     monkeypatch.setattr(pace, "_SPENT", defaultdict(float))
-    monkeypatch.setenv("MOTIF_CACHE", str(tmp_path))
     forget_loops()
     return kinds
+
+
+@pytest.fixture
+def empty_disk(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("MOTIF_CACHE", str(tmp_path))
 
 
 def forget_loops() -> None:
@@ -75,6 +79,7 @@ def test_a_stream_that_has_taken_long(query: str, loaded: list[object], monkeypa
     assert loaded
 
 
+@pytest.mark.usefixtures("empty_disk")
 @pytest.mark.parametrize(
     ("query", "by"), [(SEQ, "rows"), (ONCE, "seconds"), (ROWS, "rows")], ids=["SEQ", "CONSUMING", "rows"]
 )
@@ -100,6 +105,7 @@ def test_code_that_is_on_disk_is_loaded_sooner(
     assert loaded
 
 
+@pytest.mark.usefixtures("empty_disk")
 def test_loops_that_were_never_compiled_keep_a_query_plain(
     loaded: list[object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
