@@ -8,12 +8,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from motif.engine.arrays import Array, as_type, flat, null_flags, numpy_of, plain_type
+from motif.engine.arrays import Array, arrow, as_type, flat, null_flags, numpy_of, plain_type
+from motif.engine.texts import packed, unpacked
 from motif.engine.threads import cores, on_threads
 
 TEXTS = (pa.large_string(), pa.large_binary())
 CODED_ROWS = 1 << 19
 """Fewer rows than this are not worth a thread."""
+FEW_ROWS = 1 << 10
+"""So many are looked at first."""
 SPREAD = 2
 """Times as many as the rows that numbers of partitions may be: arrays are made of that size."""
 
@@ -21,14 +24,39 @@ SPREAD = 2
 def with_coded_keys(rows: pa.Table, keys: Sequence[int]) -> pa.Table:
     """Rows whose text keys are codes and a dictionary: they are compared for every row, and moved several times."""
     for key in keys:
-        column = flat(rows.column(key))
+        column = rows.column(key)
         if plain_type(column.type) in TEXTS:
             rows = rows.set_column(key, rows.schema.names[key], coded(column))
     return rows
 
 
-def coded(column: pa.Array) -> pa.DictionaryArray:
+def coded(column: pa.ChunkedArray) -> pa.DictionaryArray:
     """The different values of a column, and for each row which it is."""
+    numbers = _as_numbers(column)
+    if numbers is None:
+        return _encoded(flat(column))
+    codes = _encoded(numbers)
+    return pa.DictionaryArray.from_arrays(codes.indices, unpacked(numpy_of(codes.dictionary), column.type))
+
+
+def are_short(column: pa.ChunkedArray) -> bool:
+    """Whether its values look like short texts, which cost little to tell apart however many there are."""
+    is_text = column.type in (*TEXTS, pa.string(), pa.binary())
+    return is_text and column.num_chunks > 0 and packed(column.chunk(0).slice(0, FEW_ROWS)) is not None
+
+
+def _as_numbers(column: pa.ChunkedArray) -> pa.Array | None:
+    """Texts that are short, as numbers."""
+    if not are_short(column):
+        return None
+    parts = on_threads(lambda number: packed(column.chunk(number)), column.num_chunks)
+    known = [part for part in parts if part is not None]
+    if len(known) < len(parts):
+        return None
+    return arrow(np.concatenate(known), numpy_of(flat(column.is_null())) if column.null_count else None)
+
+
+def _encoded(column: pa.Array) -> pa.DictionaryArray:
     parts = max(min(len(column) // CODED_ROWS, cores()), 1)
     cuts = [len(column) * number // parts for number in range(parts + 1)]
     found = on_threads(lambda n: column.slice(cuts[n], cuts[n + 1] - cuts[n]).dictionary_encode(), parts)

@@ -12,7 +12,7 @@ import pyarrow as pa
 from motif.engine.arrays import flat
 from motif.engine.order import Layout, crossing, layout
 from motif.engine.parallel import match_rows
-from motif.engine.partitions import groups, own_numbers
+from motif.engine.partitions import are_short, groups, own_numbers
 from motif.engine.session import Session
 from motif.errors import (
     MotifError,
@@ -198,8 +198,10 @@ def _has_many_keys(rows: pa.Table, plan: Layout) -> bool:
     keys = plan.keys
     if not keys or not rows.num_rows:
         return False
-    if len(keys) == 1 and own_numbers(flat(rows.column(keys[0])), spread=MANY_BATCHES) is not None:
-        return False
+    if len(keys) == 1:
+        column = rows.column(keys[0])
+        if are_short(column) or own_numbers(flat(column), spread=MANY_BATCHES) is not None:
+            return False
     return bool(groups(rows, keys).max() + 1 > MANY_KEYS * rows.num_rows)
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from motif.engine.arrays import Array, arrow
+from motif.engine.arrays import Array, arrow, as_type, flat, numpy_of
 from motif.engine.threads import on_threads
 from motif.plan.outputs import leaf_name
 
@@ -85,8 +85,7 @@ def _ended(part: pa.Table) -> Ended:
 
 def _integers(column: pa.ChunkedArray) -> Array:
     width = pa.int32() if pa.types.is_date32(column.type) else pa.int64()
-    values: Array = column.combine_chunks().cast(width).to_numpy(zero_copy_only=False)
-    return values
+    return numpy_of(as_type(flat(column), width))
 
 
 def _cuts(ends: Sequence[Array], stretches: int) -> list[list[int]]:
