@@ -164,6 +164,20 @@ def test_many_threads_ask_at_once(compiled: list[object]) -> None:
 
 
 @pytest.mark.usefixtures("folder")
+def test_more_arrays_than_a_call_has_arguments() -> None:
+    source = "@kernel\ndef last(arrays):\n    return arrays[199][0] + arrays[0][0]\n"
+    arrays = tuple(np.array([number]) for number in range(5, 205))
+    assert Native("last", source, build._defined)(arrays) == 209
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_loop_gives_back_a_whole_number() -> None:
+    with pytest.raises(TypeError, match="half gives back float64"):
+        Native("half", "@kernel\ndef half(x):\n    return x / 2\n", build._defined)(3)
+    assert Native("none", "@kernel\ndef none(x):\n    return 0\n", build._defined)(2.5) == 0
+
+
+@pytest.mark.usefixtures("folder")
 def test_code_that_needs_the_compiler_is_not_made() -> None:
     source = "@kernel\ndef total(values, factor, pair, out):\n    return len([factor] * len(values))\n"
     with pytest.raises(RuntimeError, match="which only Numba has"):

@@ -33,13 +33,13 @@ ROWS = (
 
 @pytest.fixture
 def loaded(monkeypatch: pytest.MonkeyPatch) -> list[object]:
-    """Kinds of arguments for which loops are loaded from here on, compiled before or now."""
-    kinds: list[object] = []
+    """Code that is loaded from here on, compiled before or now."""
+    codes: list[object] = []
     load = native._loaded
-    monkeypatch.setattr(native, "_loaded", lambda code, shape: kinds.append(shape) or load(code, shape))
+    monkeypatch.setattr(native, "_loaded", lambda code: codes.append(code) or load(code))
     monkeypatch.setattr(pace, "_SPENT", defaultdict(float))
     forget_loops()
-    return kinds
+    return codes
 
 
 @pytest.fixture

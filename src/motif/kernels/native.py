@@ -1,8 +1,8 @@
 """Loops as machine code, which takes the compiler once: what it made is kept and loaded without it.
 
-A loop gets arrays, numbers and tuples of these. Compiled, it is one function that gets each array as an address and a
-length. Such code needs nothing of Python or Numba, only memory: LLVM's own loader puts it there in milliseconds, while
-importing Numba takes half a second, in every process and every worker of Spark anew.
+A loop gets arrays, numbers and tuples of these, and gives back a number. Its code needs nothing of Python or Numba,
+only memory: LLVM's own loader puts it there in milliseconds, while importing Numba takes half a second, in every
+process and every worker of Spark anew. Arguments are handed over as words of 64 bits, which some assembly fetches.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -23,11 +23,11 @@ Definition = Callable[[str, dict[str, Any]], dict[str, Any]]
 Shape = tuple[Any, ...]
 """The arguments of a call by kind: "<i8" for an array of whole numbers, "int" or "float", a tuple for a tuple."""
 
-_NUMBERS: dict[str, Any] = {"int": ctypes.c_int64, "float": ctypes.c_double}
-
 _ENTRY = "motif_entry"
+_FORMAT = "1"
+"""Of the files that are kept."""
 _UNUSED = "NRT_MemInfo_call_dtor"
-"""Numba's code calls this for arrays that own their memory. Ours never do."""
+"""Numba's code calls this to let go of memory that an array owns. Here none does."""
 _LOADING = threading.Lock()
 _ENGINES: list[Any] = []
 """Code lives as long as the engine that loaded it."""
@@ -43,8 +43,8 @@ class Native:
         self.name = name
         self.source = source
         self.define = define
-        self.digest = _digest(_ENTRY_TEXT, name, source)
-        self._entries: dict[Shape, Callable[..., int]] = {}
+        self.digest = _digest(_FORMAT, name, source)
+        self._entries: dict[Shape, Callable[[int], int]] = {}
 
     @property
     def is_loaded(self) -> bool:
@@ -60,12 +60,14 @@ class Native:
         leaves: list[Any] = []
         shape = tuple([_shape(argument, leaves) for argument in arguments])
         entry = self._entries.get(shape) or self._load(shape)
-        result, error = ctypes.c_int64(), ctypes.c_void_p()
-        if entry(ctypes.byref(result), ctypes.byref(error), *_words(leaves)):
+        words = np.array([0, 0, 0, 0, *_words(leaves)], np.int64)
+        address = words.__array_interface__["data"][0]
+        words[:2] = address + 16, address + 24  # where the result and the error go
+        if entry(address):
             raise OverflowError  # loops raise no other
-        return result.value
+        return int(words[2])
 
-    def _load(self, shape: Shape) -> Callable[..., int]:
+    def _load(self, shape: Shape) -> Callable[[int], int]:
         with _LOADING:  # two threads may ask for the same
             if shape not in self._entries:
                 kind = f"{_digest(repr(shape), *_processor())}.o"
@@ -73,7 +75,7 @@ class Native:
                 if code is None:
                     code = self._compiled(shape)
                     disk.write(self.digest, kind, code)
-                self._entries[shape] = _loaded(code, shape)
+                self._entries[shape] = _loaded(code)
             return self._entries[shape]
 
     def _compiled(self, shape: Shape) -> bytes:
@@ -81,12 +83,13 @@ class Native:
 
         numba: Any = typed  # it can do more than its types say
         kernel = numba.njit(no_cpython_wrapper=True, no_cfunc_wrapper=True)
-        names = self.define(self.source, {"kernel": kernel})
-        entry = kernel(self.define(_entry_text(self.name, shape), names | {"carray": numba.carray})["entry"])
-        parameters = tuple(part for leaf in _flat(shape) for part in _parameters(leaf, numba))
-        entry.compile(parameters)
-        name = entry.overloads[parameters].fndesc.llvm_func_name
-        return _machine_code(entry.inspect_llvm(parameters).replace(name, _ENTRY))
+        loop = self.define(self.source, {"kernel": kernel})[self.name]
+        kinds = tuple(_numba_type(part, numba) for part in shape)
+        loop.compile(kinds)
+        made = loop.overloads[kinds]
+        if numba.types.unliteral(made.signature.return_type) != numba.types.int64:
+            raise TypeError(f"{self.name} gives back {made.signature.return_type}")
+        return _machine_code(loop.inspect_llvm(kinds), made.fndesc.llvm_func_name)
 
 
 def _digest(*parts: str) -> str:
@@ -109,80 +112,70 @@ def _shape(argument: Any, leaves: list[Any]) -> Any:
     return "float" if is_float else "int"
 
 
-def _words(leaves: list[Any]) -> list[Any]:
-    words: list[Any] = []
+def _words(leaves: list[Any]) -> list[int]:
+    """As Numba's code gets them: of an array no owner, its size, the address, then length and step."""
+    words: list[int] = []
     for leaf in leaves:
         if isinstance(leaf, np.ndarray):
-            words += (leaf.__array_interface__["data"][0], leaf.size)
+            size, width = leaf.size, leaf.itemsize
+            words += (0, 0, size, width, leaf.__array_interface__["data"][0], size, width)
         else:
-            words.append(leaf)
+            words.append(leaf if isinstance(leaf, int) else int(np.float64(leaf).view(np.int64)))
     return words
-
-
-def _flat(shape: Shape) -> Iterator[str]:
-    for part in shape:
-        if isinstance(part, tuple):
-            yield from _flat(part)
-        else:
-            yield part
 
 
 # -- compiling
 
-_ENTRY_TEXT = """
-def entry({parameters}):
-    return {loop}({arguments})
-"""
 
-
-def _entry_text(loop: str, shape: Shape) -> str:
-    leaves = list(_flat(shape))
-    parameters = [f"p{n}" if leaf in _NUMBERS else f"p{n}, n{n}" for n, leaf in enumerate(leaves)]
-    arguments = _arguments(shape, iter(range(len(leaves))))
-    return _ENTRY_TEXT.format(parameters=", ".join(parameters), loop=loop, arguments=", ".join(arguments))
-
-
-def _arguments(shape: Shape, numbers: Iterator[int]) -> Iterator[str]:
-    for part in shape:
-        if isinstance(part, tuple):
-            yield "(" + "".join(f"{inner}, " for inner in _arguments(part, numbers)) + ")"
-        elif part in _NUMBERS:
-            yield f"p{next(numbers)}"
-        else:
-            number = next(numbers)
-            yield f"carray(p{number}, (n{number},))"
-
-
-def _parameters(leaf: str, numba: Any) -> list[Any]:
+def _numba_type(part: Any, numba: Any) -> Any:
     types = numba.types
-    if leaf in _NUMBERS:
-        return [types.int64 if leaf == "int" else types.float64]
-    return [types.CPointer(numba.from_dtype(np.dtype(leaf))), types.int64]
+    if isinstance(part, tuple):
+        return types.BaseTuple.from_types([_numba_type(inner, numba) for inner in part])
+    if part in ("int", "float"):
+        return types.int64 if part == "int" else types.float64
+    return types.Array(numba.from_dtype(np.dtype(part)), 1, "C")
 
 
-def _machine_code(assembly: str) -> bytes:
-    module = _llvm().parse_assembly(assembly)
+def _machine_code(assembly: str, function: str) -> bytes:
+    llvm = _llvm()
+    module = llvm.parse_assembly(assembly)
     missing = [f.name for f in module.functions if f.is_declaration and not f.name.startswith(("llvm.", _UNUSED))]
     if missing:  # LLVM would end the process
         raise RuntimeError(f"a compiled loop calls {missing}, which only Numba has")
-    code: bytes = _machine().emit_object(module)
+    kinds = [str(argument.type) for argument in module.get_function(function).arguments]
+    code: bytes = _machine().emit_object(llvm.parse_assembly(assembly + _entry(function, kinds)))
     return code
+
+
+def _entry(function: str, kinds: list[str]) -> str:
+    """A function that calls another with the words at an address.
+
+    By Numba's convention the first two say where the result and the error go; what is returned is not 0 for an error.
+    """
+    pointer = "ptr" if kinds[0] == "ptr" else "i64*"  # as later and as earlier versions of LLVM write it
+    lines = [f"%words = inttoptr i64 %address to {pointer}"]
+    for number, kind in enumerate(kinds):
+        convert = "inttoptr" if kind.endswith(("ptr", "*")) else "bitcast"
+        lines += [
+            f"%at{number} = getelementptr i64, {pointer} %words, i64 {number + 2 * (number > 1)}",
+            f"%word{number} = load i64, {pointer} %at{number}",
+            f"%value{number} = {convert} i64 %word{number} to {kind}",
+        ]
+    values = ", ".join(f"{kind} %value{number}" for number, kind in enumerate(kinds))
+    lines += [f'%status = call i32 @"{function}"({values})', "ret i32 %status"]
+    return f"\ndefine i32 @{_ENTRY}(i64 %address) {{\n" + "\n".join(lines) + "\n}\n"
 
 
 # -- loading
 
 
-def _loaded(code: bytes, shape: Shape) -> Callable[..., int]:
+def _loaded(code: bytes) -> Callable[[int], int]:
     llvm = _llvm()
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(f"define void @{_UNUSED}() {{ ret void }}"), _machine())
     engine.add_object_file(llvm.ObjectFileRef.from_data(code))
     engine.finalize_object()
     _ENGINES.append(engine)
-    address_and_length = (ctypes.c_int64, ctypes.c_int64)
-    words = [word for leaf in _flat(shape) for word in ((_NUMBERS[leaf],) if leaf in _NUMBERS else address_and_length)]
-    # Numba's convention: where to put the result, and the error, before the arguments; not 0 for an error.
-    convention = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, *words)
-    return convention(engine.get_function_address(_ENTRY))
+    return ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int64)(engine.get_function_address(_ENTRY))
 
 
 @cache
@@ -204,9 +197,8 @@ def _processor() -> tuple[str, ...]:
 
 def _machine() -> Any:
     """As Numba has it, so that what it optimised stays so."""
-    llvm = _llvm()
     _, name, features = _processor()
-    target = llvm.Target.from_default_triple()
-    return target.create_target_machine(
-        cpu=name, features=features, opt=3, reloc="pic", codemodel="jitdefault", jit=True
-    )
+    target = _llvm().Target.from_default_triple()
+    relocation = "static" if target.name.startswith("x86") else "default"
+    options = {"opt": 3, "reloc": relocation, "codemodel": "jitdefault", "jit": True}
+    return target.create_target_machine(cpu=name, features=features, **options)
