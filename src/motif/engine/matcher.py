@@ -214,6 +214,12 @@ class Run:
         """To be written before it is read."""
         return np.empty(size, dtype) if self.compiled else [0] * size
 
+    def _totals(self, size: int, dtype: Any = np.int64) -> Any:
+        """The same but for the first: nothing has been added up."""
+        totals = self._room(size, dtype)
+        totals[0] = 0
+        return totals
+
     def _column(self, values: Array) -> Any:
         return np.ascontiguousarray(values) if self.compiled else values.tolist()
 
@@ -311,7 +317,7 @@ class Run:
         if within is None:
             return self._ints([])
         lanes = self.rows.lanes(within.column)
-        limits = self._zeros(self.rows.count)
+        limits = self._room(self.rows.count)
         arguments = (self._ints(self.rows.bounds), self._column(lanes.values), self._bytes(lanes.nulls))
         reach_loop(compiled=self.compiled)(*arguments, within.bound, limits)
         return limits
@@ -326,11 +332,11 @@ class Run:
             np.array(environment.floats or [0.0]) if self.compiled else list(environment.floats),
             self._ints(self._label_codes()),
         ]
-        arrays += [self._zeros(longest) for _ in environment.sets]
+        arrays += [self._room(longest) for _ in environment.sets]
         for fold in environment.folds:
             is_float = lane(fold.type) is Lane.FLOAT
-            arrays.append(self._zeros(longest + 1, np.float64 if is_float else np.int64))
-            arrays.append(self._zeros(longest + 1))
+            arrays.append(self._totals(longest + 1, np.float64 if is_float else np.int64))
+            arrays.append(self._totals(longest + 1))
         for column in environment.columns:
             lanes = self.rows.lanes(column)
             arrays += [self._column(lanes.values), self._bytes(lanes.nulls)]

@@ -123,7 +123,7 @@ class Consumer:
             spans = zip(rows.deadlines.tolist(), rows.bounds[rows.segment].tolist(), ends.tolist(), strict=True)
             found = [low + int(np.searchsorted(rows.clock[low:high], last, "right")) for last, low, high in spans]
             return np.array(found, np.int64)
-        limits = self._zeros(rows.count)
+        limits = self._room(rows.count)
         nulls = np.zeros(rows.count, np.uint8)
         arguments = (self._ints(rows.bounds), self._ints(rows.clock), nulls if self.compiled else nulls.tolist())
         reach_loop(compiled=self.compiled)(*arguments, rows.within, limits)
@@ -144,7 +144,7 @@ class Consumer:
         while status in (consume.GROW, consume.PAUSED):
             spaces = self._spaces(room, most)
             capacity = max(FIRED_ROOM if self.compiled else FIRED_ROOM_PLAIN, room)
-            fired, fired_items = self._zeros(capacity * self._width), self._zeros(capacity)
+            fired, fired_items = self._room(capacity * self._width), self._room(capacity)
             pause = PAUSE_POINTS if self.compiled else PAUSE_POINTS_PLAIN
             twins = coincide(self.rows.program.ways)
             settings = self._ints([self._width, len(fixed[1]), pause, most, twins])
@@ -175,6 +175,10 @@ class Consumer:
 
     def _zeros(self, size: int) -> Any:
         return np.zeros(size, np.int64) if self.compiled else [0] * size
+
+    def _room(self, size: int) -> Any:
+        """To be written before it is read."""
+        return np.empty(size, np.int64) if self.compiled else [0] * size
 
     def _tuples(self) -> tuple[Any, Any, Any]:
         statics = tuple((*one.fixed_part[0], *one.fixed_part[1]) for one in self.joins)

@@ -88,7 +88,7 @@ class WayJoin:
         room, began = ROOM if self.compiled else ROOM_PLAIN, time.monotonic()
         status = join.PAUSED
         while status == join.PAUSED:
-            out, items = self._zeros(room * self.width), self._zeros(room if self._has_lists else 1)
+            out, items = self._room(room * self.width), self._room(room if self._has_lists else 1)
             status = self._call(settings, state, out, items)
             self.mode.check(began)
             found, written = int(state[join.FOUND]), int(state[join.WRITTEN])
@@ -139,6 +139,10 @@ class WayJoin:
 
     def _zeros(self, size: int) -> Any:
         return np.zeros(size, np.int64) if self.compiled else [0] * size
+
+    def _room(self, size: int) -> Any:
+        """To be written before it is read."""
+        return np.empty(size, np.int64) if self.compiled else [0] * size
 
     def _bytes(self, values: Array) -> Any:
         flags = np.ascontiguousarray(values, np.uint8)
