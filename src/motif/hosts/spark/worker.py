@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from motif.engine.memory import keep_freed_memory
 from motif.engine.order import Layout, arrange
 from motif.engine.session import Session
 from motif.plan.program import Program
@@ -21,7 +20,6 @@ def matcher(program: Program, plan: Layout, memory_bytes: int) -> Callable[[Batc
     """The function given to `mapInArrow`: sort what this task was sent, then match it."""
 
     def match(batches: Batches) -> Batches:
-        keep_freed_memory()
         session = Session(program)
         for rows in _sorted(batches, plan, memory_bytes):
             for leaves in session.feed(rows):
