@@ -11,6 +11,7 @@ from functools import partial
 import pyarrow as pa
 
 from motif.engine.matcher import is_kept, is_worth_compiling
+from motif.engine.memory import expect_large_arrays
 from motif.engine.order import Arrangement, Layout
 from motif.engine.pace import is_slow, timed
 from motif.engine.partitions import with_coded_keys
@@ -26,6 +27,7 @@ SHARDS_PER_CORE = 3
 
 def match_rows(program: Program, rows: pa.Table, plan: Layout, *, compiled: bool | None) -> list[pa.Table]:
     """Leaves of all matches in rows that are in no order."""
+    expect_large_arrays()
     query, count = program.fingerprint, rows.num_rows
     is_compiled = compiled
     if is_compiled is None:

@@ -20,6 +20,7 @@ from motif.engine.events.promising import promising
 from motif.engine.events.rows import EventRows, no_matches
 from motif.engine.events.run import find_matches, is_large, match_sorted
 from motif.engine.matcher import COMPILE_FROM_ROWS
+from motif.engine.memory import expect_large_arrays
 from motif.engine.order import Arrangement, Layout, arrange
 from motif.engine.parallel import SHARD_ROWS, SHARDS_PER_CORE
 from motif.engine.partitions import groups, with_coded_keys
@@ -36,6 +37,7 @@ def match_events(
     program: EventProgram, events: pa.Table, plan: Layout, *, functions: Functions, compiled: bool | None
 ) -> pa.Table:
     """Leaves of all matches in events that are in no order."""
+    expect_large_arrays()
     if not program.keys:
         return _unkeyed(program, arrange(events, plan), functions, compiled)
     if compiled is None and events.num_rows >= COMPILE_FROM_ROWS:

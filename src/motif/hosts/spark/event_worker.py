@@ -18,6 +18,7 @@ from motif.engine.events.matches import NEVER, EventMatches
 from motif.engine.events.measures import leaves
 from motif.engine.events.rows import EventRows
 from motif.engine.events.run import find_matches, is_large, match_sorted
+from motif.engine.memory import expect_large_arrays
 from motif.engine.order import Layout, arrange
 from motif.hosts.spark.worker import OUTPUT_ROWS, Batches
 from motif.plan.events.decision import choosing
@@ -30,6 +31,7 @@ def event_matcher(
     """The function given to `mapInArrow`: sort what this task was sent, then match it."""
 
     def match(batches: Batches) -> Batches:
+        expect_large_arrays()
         held = [batch for batch in batches if batch.num_rows]
         if not held:
             return

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from motif.engine.memory import expect_large_arrays
 from motif.engine.order import Layout, arrange
 from motif.engine.session import Session
 from motif.plan.program import Program
@@ -20,6 +21,7 @@ def matcher(program: Program, plan: Layout, memory_bytes: int) -> Callable[[Batc
     """The function given to `mapInArrow`: sort what this task was sent, then match it."""
 
     def match(batches: Batches) -> Batches:
+        expect_large_arrays()
         session = Session(program)
         for rows in _sorted(batches, plan, memory_bytes):
             for leaves in session.feed(rows):
