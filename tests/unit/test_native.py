@@ -123,10 +123,29 @@ def test_code_for_another_processor_is_left_alone(
 ) -> None:
     called(total(), np.arange(5))
     own = native._processor()
-    monkeypatch.setattr(native, "_processor", lambda: ("0.0", *own[1:]))
+    monkeypatch.setattr(native, "_processor", lambda: (own[0], f"{own[1]},"))
     called(total(), np.arange(5))
     assert len(compiled) == 2
     assert len(list(folder.rglob("*.o"))) == 2
+
+
+@pytest.mark.usefixtures("folder")
+def test_code_of_another_version_is_not_kept(compiled: list[object], monkeypatch: pytest.MonkeyPatch) -> None:
+    called(total(), np.arange(5))
+    monkeypatch.setattr(native, "_version", lambda: "0.0")
+    assert not total().is_kept
+    called(total(), np.arange(5))
+    assert len(compiled) == 2
+
+
+def test_a_full_disk_leaves_nothing_behind(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr(Path, "replace", full)
+    assert called(total(), np.arange(5)) == 31
+    assert not total().is_kept
+    assert not [path for path in folder.rglob("*") if path.is_file()]
 
 
 def test_a_folder_that_cannot_be_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, compiled: list[object]) -> None:

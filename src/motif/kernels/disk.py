@@ -1,4 +1,7 @@
-"""Compiled code on disk: a folder per loop, in it a file per kind of arguments and processor, with a checksum."""
+"""Compiled code on disk: a folder per loop and version, in it a file per kind of arguments and processor.
+
+A file begins with a checksum.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
+SUFFIX = ".o"
 _CHECK = hashlib.sha256().digest_size
 
 
@@ -21,7 +25,7 @@ def cache_folder() -> Path:
 def has(loop: str) -> bool:
     """Whether there is code of a loop, for whatever arguments."""
     try:
-        return (cache_folder() / loop).is_dir()
+        return any(path.suffix == SUFFIX for path in (cache_folder() / loop).iterdir())
     except (OSError, RuntimeError):  # there is no such folder, nor a home
         return False
 
@@ -29,7 +33,7 @@ def has(loop: str) -> bool:
 def read(loop: str, kind: str) -> bytes | None:
     """The code, or None where there is none or it is damaged."""
     try:
-        content = (cache_folder() / loop / kind).read_bytes()
+        content = (cache_folder() / loop / f"{kind}{SUFFIX}").read_bytes()
     except (OSError, RuntimeError):
         return None
     code = content[_CHECK:]
@@ -41,7 +45,11 @@ def write(loop: str, kind: str, code: bytes) -> None:
     with suppress(OSError, RuntimeError):
         folder = cache_folder() / loop
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        handle, temporary = tempfile.mkstemp(dir=folder, suffix=".tmp")
-        with os.fdopen(handle, "wb") as file:
-            file.write(hashlib.sha256(code).digest() + code)
-        os.replace(temporary, folder / kind)  # noqa: PTH105 - atomic
+        handle, name = tempfile.mkstemp(dir=folder, suffix=".tmp")
+        temporary = Path(name)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(hashlib.sha256(code).digest() + code)
+            temporary.replace(folder / f"{kind}{SUFFIX}")
+        finally:  # a disk may be full
+            temporary.unlink(missing_ok=True)

@@ -12,6 +12,7 @@ import hashlib
 import threading
 from collections.abc import Callable
 from functools import cache
+from importlib.metadata import version
 from typing import Any
 
 import numpy as np
@@ -43,7 +44,7 @@ class Native:
         self.name = name
         self.source = source
         self.define = define
-        self.digest = _digest(_FORMAT, name, source)
+        self._digest = _digest(_FORMAT, name, source)
         self._entries: dict[Shape, Callable[[int], int]] = {}
 
     @property
@@ -54,7 +55,12 @@ class Native:
     @property
     def is_kept(self) -> bool:
         """Whether it has only to be loaded, in the same sense."""
-        return disk.has(self.digest)
+        return disk.has(self._folder)
+
+    @property
+    def _folder(self) -> str:
+        """What another version of LLVM has made does not count as kept."""
+        return f"{_version()}/{self._digest}"
 
     def __call__(self, *arguments: Any) -> int:
         leaves: list[Any] = []
@@ -70,11 +76,11 @@ class Native:
     def _load(self, shape: Shape) -> Callable[[int], int]:
         with _LOADING:  # two threads may ask for the same
             if shape not in self._entries:
-                kind = f"{_digest(repr(shape), *_processor())}.o"
-                code = disk.read(self.digest, kind)
+                kind = _digest(repr(shape), *_processor())
+                code = disk.read(self._folder, kind)
                 if code is None:
                     code = self._compiled(shape)
-                    disk.write(self.digest, kind, code)
+                    disk.write(self._folder, kind, code)
                 self._entries[shape] = _loaded(code)
             return self._entries[shape]
 
@@ -187,17 +193,21 @@ def _llvm() -> Any:
     return llvm
 
 
-def _processor() -> tuple[str, ...]:
-    """What code is made for, and by which version."""
-    import llvmlite
+@cache
+def _version() -> str:
+    """Asked of the package's metadata: the package itself takes longer to import."""
+    return version("llvmlite")
 
+
+def _processor() -> tuple[str, str]:
+    """What code is made for."""
     llvm = _llvm()
-    return llvmlite.__version__, llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
+    return llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
 
 
 def _machine() -> Any:
     """As Numba has it, so that what it optimised stays so."""
-    _, name, features = _processor()
+    name, features = _processor()
     target = _llvm().Target.from_default_triple()
     relocation = "static" if target.name.startswith("x86") else "default"
     options = {"opt": 3, "reloc": relocation, "codemodel": "jitdefault", "jit": True}
