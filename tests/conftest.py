@@ -37,10 +37,23 @@ def spark_session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSes
 
 
 @pytest.fixture
-def spark(spark_session: SparkSession) -> SparkSession:
-    """The session with one shuffle partition, whatever a test before has set."""
+def spark(spark_session: SparkSession, monkeypatch: pytest.MonkeyPatch) -> SparkSession:
+    """The session with one shuffle partition, whatever a test before has set; the smallest table is exchanged."""
+    from motif.hosts.spark import exchange
+
     spark_session.conf.set("spark.sql.shuffle.partitions", "1")
+    monkeypatch.setattr(exchange, "MOST_ROW_BYTES", -1)
+    monkeypatch.setattr(exchange, "MOST_EVENT_BYTES", -1)
     return spark_session
+
+
+@pytest.fixture
+def small_tables(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tables of tests are what they are: too small to be exchanged."""
+    from motif.hosts.spark import exchange
+
+    monkeypatch.setattr(exchange, "MOST_ROW_BYTES", 128 << 20)
+    monkeypatch.setattr(exchange, "MOST_EVENT_BYTES", 8 << 20)
 
 
 @pytest.fixture(autouse=True)

@@ -1,4 +1,4 @@
-"""Random queries through real Spark, against the reference: 30 queries over 200 keys each, on 1 to 4 partitions.
+"""Random queries through real Spark, against the reference: over 200 keys each, on 1 to 4 partitions or in one task.
 
 The random text is read in Spark's dialect. What Spark itself does not offer is skipped and counted.
 """
@@ -25,10 +25,21 @@ pytestmark = [pytest.mark.spark, pytest.mark.random]
 
 KEYS = 200
 SEEDS = range(500, 530)
+IN_ONE_TASK = range(530, 540)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_spark_agrees_with_the_reference(seed: int, spark: SparkSession) -> None:
+    check(seed, spark)
+
+
+@pytest.mark.parametrize("seed", IN_ONE_TASK)
+@pytest.mark.usefixtures("small_tables")
+def test_one_task_agrees_with_the_reference(seed: int, spark: SparkSession) -> None:
+    check(seed, spark)
+
+
+def check(seed: int, spark: SparkSession) -> None:
     clause, rows = random_example(random.Random(seed), KEYS)
     table = to_arrow(rows)
     query = parse_clause(clause, "spark")

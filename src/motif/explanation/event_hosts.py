@@ -12,7 +12,7 @@ from motif.engine.order import crossing
 from motif.engine.parallel import SHARD_ROWS
 from motif.explanation.events import Sketch, event_facts
 from motif.explanation.facts import ClauseFacts, Step
-from motif.explanation.hosts import crossing_notes, raise_first
+from motif.explanation.hosts import NO_EXCHANGE, crossing_notes, raise_first
 from motif.ir.event import Duration, EventQuery
 from motif.ir.expr import Call, Column, Expr, Literal
 from motif.ir.render import Dialect
@@ -184,8 +184,9 @@ def spark_facts(queries: Sequence[EventQuery], data: Any, options: EventOptions)
     for number, query in enumerate(queries, 1):
         program, source = stack.plan(query, options.functions)
         masks = _masks(program, batch.row_sql)
-        parallel = _on_cluster(program)
-        steps = _spark_steps(program, source, parallel)
+        is_small = events.is_read_by_one_task(program, source, options.functions)
+        parallel = "in sequence, by one task: there are few events" if is_small else _on_cluster(program)
+        steps = _spark_steps(program, source, NO_EXCHANGE if is_small else _exchanged(program, parallel))
         yield event_facts(number, _sketch(program, options, parallel, masks, None), steps, NO_JOB)
         if number < len(queries):
             stack.add(query, events.run_program(program, source, options.functions))
@@ -202,19 +203,24 @@ def _on_cluster(program: EventProgram) -> str:
     return "by time slices: each task has some, and what WITHIN reaches of their neighbours"
 
 
-def _spark_steps(program: EventProgram, source: Any, parallel: str) -> list[Step]:
+def _exchanged(program: EventProgram, parallel: str) -> str:
+    from motif.hosts.spark import batch
+
+    return f"repartition by {', '.join(batch.key_columns(program))}" if program.keys else parallel
+
+
+def _spark_steps(program: EventProgram, source: Any, exchange: str) -> list[Step]:
     from motif.hosts.spark import batch
 
     exprs = crossing(program)
     items = [batch.row_sql(expr) for expr in exprs]
     select = ", ".join(f"{item} AS c{number}" for number, item in enumerate(items))
     chosen = [] if program.admitted is None else [Step("Spark filters", batch.row_sql(program.admitted))]
-    keys = ", ".join(f"c{key}" for key in program.keys)
     final = ", ".join(f"{batch.row_sql(expr)} AS {batch.quoted(name)}" for name, expr in program.outputs.columns)
     return [
         *chosen,
         Step("Spark selects", select, crossing_notes(items, source.types_of(exprs))),
-        Step("Spark exchanges", "", (f"repartition by {keys}" if keys else parallel,)),
+        Step("Spark exchanges", "", (exchange,)),
         Step("Motif sorts and joins, inside mapInArrow"),
         Step("Spark selects the result", final),
     ]

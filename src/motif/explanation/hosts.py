@@ -13,6 +13,8 @@ from motif.lang.statement import Statement
 from motif.plan.planner import plan
 from motif.plan.program import Program
 
+NO_EXCHANGE = "nothing: the table is small, so one task reads it and does all the work"
+
 
 def duckdb_facts(statement: Statement, tables: Mapping[str, Any]) -> list[ClauseFacts]:
     """Every clause, planned against tables in process; no row is read."""
@@ -62,8 +64,10 @@ def _spark_steps(program: Program, source: Any) -> list[Step]:
     exprs: Sequence[Expr] = crossing(program)
     items = [batch.row_sql(expr) for expr in exprs]
     select = ", ".join(f"{item} AS c{number}" for number, item in enumerate(items))
-    keys = ", ".join(f"c{key}" for key in program.keys)
+    keys = ", ".join(batch.key_columns(program))
     exchange = f"repartition by {keys}" if keys else "one partition: no PARTITION BY, so one task does all the work"
+    if batch.is_read_by_one_task(program, source):
+        exchange = NO_EXCHANGE
     sort = (
         f"sorted in the worker, up to {batch.SORT_BYTES >> 20} MiB per task in memory, more with the help of its disk"
     )

@@ -15,6 +15,7 @@ from pyspark.sql import types as t
 
 from motif.engine.order import crossing, layout
 from motif.errors import MotifError, QueryBindError, QuerySyntaxError, Span, did_you_mean
+from motif.hosts.spark.exchange import is_small, row_limit, together
 from motif.hosts.spark.types import leaf_schema, message_and_hint, type_of
 from motif.hosts.spark.worker import matcher
 from motif.ir.expr import Column, Expr
@@ -24,6 +25,7 @@ from motif.ir.types import Schema, Type
 from motif.lang.splice import Spliced
 from motif.lang.statement import Clause, Statement
 from motif.plan.bind import bind_errors
+from motif.plan.events.program import EventProgram
 from motif.plan.planner import plan
 from motif.plan.program import Program
 from motif.plan.source import HostRefusal
@@ -113,8 +115,7 @@ def run_program(program: Program, source: SparkSource) -> DataFrame:
     exprs = crossing(program)
     kinds = source.spark_types(exprs)
     use_unbounded_batches(source.frame.sparkSession)
-    rows = source.select(exprs)
-    rows = rows.repartition(*(f"c{key}" for key in program.keys)) if program.keys else rows.repartition(1)
+    rows = together(source.select(exprs), key_columns(program), row_limit(source.frame.sparkSession))
     work = matcher(program, layout(program, [type_of(kind) for kind in kinds]), SORT_BYTES)
     leaves = rows.mapInArrow(work, leaf_schema(program.outputs.leaves, kinds))
     try:
@@ -124,6 +125,16 @@ def run_program(program: Program, source: SparkSource) -> DataFrame:
     except (AnalysisException, ParseException) as error:
         raise blamed(error, program, leaves) from None
     return result
+
+
+def key_columns(program: Program | EventProgram) -> list[str]:
+    """What rows are exchanged by."""
+    return [f"c{key}" for key in program.keys]
+
+
+def is_read_by_one_task(program: Program, source: SparkSource) -> bool:
+    """Whether the table is so small that nothing is exchanged."""
+    return is_small(source.select(crossing(program)), row_limit(source.frame.sparkSession))
 
 
 def final_columns(program: Program) -> list[str]:

@@ -2,7 +2,7 @@
 
 Events are exchanged by key. Without a key, time is cut into slices: an event goes to its own slice and to those
 whose matches it may be part of, and a match is kept by the slice of its *anchor*, an event that no PICK chooses. What
-cannot be cut (`why_one_task`) is matched by one task.
+cannot be cut (`why_one_task`), and what is too small to be worth it, is matched by one task.
 
 A query whose matches are events for other queries is worked out anew for each of them; nothing is cached.
 """
@@ -22,8 +22,18 @@ from motif.engine.events.functions import Functions
 from motif.engine.events.parallel import why_in_sequence
 from motif.engine.order import crossing, layout
 from motif.errors import MotifError, QueryBindError, did_you_mean
-from motif.hosts.spark.batch import SparkSource, blamed, final_columns, quiet, quoted, row_sql, use_unbounded_batches
+from motif.hosts.spark.batch import (
+    SparkSource,
+    blamed,
+    final_columns,
+    key_columns,
+    quiet,
+    quoted,
+    row_sql,
+    use_unbounded_batches,
+)
 from motif.hosts.spark.event_worker import event_matcher
+from motif.hosts.spark.exchange import event_limit, is_small, together
 from motif.hosts.spark.types import event_schema, type_of
 from motif.ir.event import Duration, EventQuery
 from motif.ir.expr import Column, Literal
@@ -187,16 +197,20 @@ def run_program(program: EventProgram, source: SparkSource, functions: Callables
     if program.admitted is not None:
         source = source.where(row_sql(program.admitted))
     cut: Slice | None = None
-    if not program.keys and why_one_task(program) is None:
+    if not program.keys and why_one_task(program) is None and not is_read_by_one_task(program, source, functions):
         program, source, cut = _sliced(program, source)
     exprs = crossing(program)
     kinds = source.spark_types(exprs)
-    events = source.select(exprs)
-    events = events.repartition(*(f"c{key}" for key in program.keys)) if program.keys else events.repartition(1)
+    events = together(source.select(exprs), key_columns(program), event_limit(functions))
     plan = layout(program, [type_of(kind) for kind in kinds])
     work = event_matcher(program, plan, Functions(dict(functions)), cut)
     leaves = events.mapInArrow(work, event_schema(program.outputs.leaves, kinds, program.time))
     return _with_scalars(program, leaves)
+
+
+def is_read_by_one_task(program: EventProgram, source: SparkSource, functions: Callables) -> bool:
+    """Whether there are so few events that nothing is exchanged."""
+    return is_small(source.select(crossing(program)), event_limit(functions))
 
 
 def _with_scalars(program: EventProgram, leaves: DataFrame) -> DataFrame:

@@ -1,0 +1,82 @@
+"""Rows of a key, or all rows, brought to one task: by Spark's exchange or, where they are few, by reading them there.
+
+A row that is exchanged costs more than one that the task which matches it reads by itself, so an exchange pays with
+many cores, and only once its fixed cost is earned back. Only tables that are merely read are taken for small: what
+joins, aggregates or Python functions of the user cost before the matching, the size of their result does not tell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+
+MOST_EVENT_BYTES = 8 << 20
+"""What one task reads and matches in the time that it takes Spark to set up an exchange.
+
+Joining events and handing their matches back costs more than reading them: from here on, tasks had better share it.
+"""
+MOST_ROW_BYTES = 128 << 20
+"""What one task reads at most for a row pattern: the size of an input partition of Spark."""
+EXCHANGED = 1.6
+"""What a row that is exchanged and matched costs, all cores together, times one that is not exchanged."""
+MERELY_READ = frozenset(
+    """
+    Project Filter Union LogicalRelation DataSourceV2Relation DataSourceV2ScanRelation HiveTableRelation
+    LocalRelation OneRowRelation Range InMemoryRelation
+    """.split()
+)
+"""What Spark calls the steps of a plan that cost a task no more than reading."""
+
+
+def together(rows: DataFrame, keys: Sequence[str], limit: int) -> DataFrame:
+    """Each key in one task, whole; without keys, everything. `limit`: bytes that are not worth an exchange."""
+    if is_small(rows, limit):
+        return rows.coalesce(1)
+    return rows.repartition(*keys) if keys else rows.repartition(1)
+
+
+def is_small(rows: DataFrame, limit: int) -> bool:
+    """Whether an exchange would take longer than it saves; no row is read to find out."""
+    size = _bytes_to_read(rows)
+    return size is not None and size <= limit
+
+
+def event_limit(functions: Collection[str]) -> int:
+    """Bytes of events that are not worth an exchange; what functions of the user take, no one knows."""
+    return 0 if functions else MOST_EVENT_BYTES
+
+
+def row_limit(session: SparkSession) -> int:
+    """Bytes of rows that are not worth an exchange on this cluster."""
+    try:
+        return _row_limit(int(session.sparkContext.defaultParallelism))
+    except PySparkException:  # Connect tells neither cores nor sizes
+        return 0
+
+
+def _row_limit(cores: int) -> int:
+    """The n for which n = set-up + EXCHANGED * n / cores; there is none where an exchange never pays."""
+    saved = 1 - EXCHANGED / cores
+    return min(MOST_ROW_BYTES, int(MOST_EVENT_BYTES / saved)) if saved > 0 else MOST_ROW_BYTES
+
+
+def _bytes_to_read(rows: DataFrame) -> int | None:
+    """What Spark expects a table to have, if it is merely read. Connect does not tell."""
+    frame = getattr(rows, "_jdf", None)
+    if frame is None:
+        return None
+    try:
+        plan = frame.queryExecution().optimizedPlan()
+        return int(plan.stats().sizeInBytes()) if _is_merely_read(plan) else None
+    except Exception:  # noqa: BLE001 - whatever goes wrong here shows where the rows are asked for
+        return None
+
+
+def _is_merely_read(plan: Any) -> bool:
+    if plan.getClass().getSimpleName() not in MERELY_READ:
+        return False
+    children = plan.children()
+    return all(_is_merely_read(children.apply(number)) for number in range(children.size()))
