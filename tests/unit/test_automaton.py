@@ -178,3 +178,27 @@ def test_permute_prefers_as_its_orders_written_out(items: tuple[str, ...]) -> No
     texts = ["".join(rng.choices("abcd", k=8)) for _ in range(300)]
     assert matches(short, *texts) == matches(long, *texts)
     assert any(matches(short, *texts))
+
+
+@pytest.mark.parametrize(
+    ("pattern", "line"),
+    [
+        ("A", "A"),
+        ("A B A", "ABA"),
+        ("^ A (B C) $", "ABC"),
+        ("A{3} B{2}", "AAABB"),
+        ("A {- B -} C", "ABC"),
+        ("()", ""),
+        ("A?", None),
+        ("A B*", None),
+        ("A | B", None),
+        ("A{1,2}", None),
+        ("PERMUTE(A, B)", None),
+    ],
+)
+def test_a_line_is_a_pattern_of_which_all_matches_look_alike(pattern: str, line: str | None) -> None:
+    query = parse_clause(f"MATCH_RECOGNIZE (ORDER BY t MEASURES 1 AS x PATTERN ({pattern}))", "duckdb")
+    machine = a.compile_pattern(query)
+    names = query.variables()
+    found = None if machine.line is None else "".join(names[machine.var[state]] for state in machine.line)
+    assert found == line

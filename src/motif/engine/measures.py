@@ -46,6 +46,8 @@ class OutputRows:
     row: Array
     match: Array
     entry: Array
+    are_matches: bool = False
+    """Whether it is one for each match, in their order."""
 
 
 class Members:
@@ -96,6 +98,8 @@ class Measures:
     # -- helpers
 
     def per_match(self, values: Array) -> Array:
+        if self.output.are_matches:
+            return values
         return values[self.match] if len(values) else np.zeros(len(self.match), values.dtype)
 
     def nulled(self, values: Array, nulls: Array | None = None) -> pa.Array:
@@ -133,18 +137,37 @@ class Measures:
         """The row a navigation leads to, or -1."""
         if self._is_current(leaf):  # never of ONE ROW PER MATCH, where everything is FINAL
             return np.where(self.output.entry < 0, -1, self.output.row)
-        members, low, high = self.ordinals(leaf.members, leaf.final)
-        if not len(members.entries):
-            return np.full(len(low), -1)
-        ordinal = low + leaf.index if leaf.end is End.FIRST else high - 1 - leaf.index
-        found = (ordinal >= low) & (ordinal < high)
-        entry = members.entries[np.where(found, ordinal, 0)]
-        row = entry + self.per_match(self.matches.start - self.matches.offsets[:-1])
+        row, found = self._in_match(leaf) if self.line is None else self._in_line(leaf, self.line)
         if leaf.shift:
             row = row + leaf.shift
             segment = self.per_match(self.matches.segment)
-            found &= (row >= self.rows.bounds[segment]) & (row < self.rows.bounds[segment + 1])
-        return np.where(found, row, -1)
+            found = found & (row >= self.rows.bounds[segment]) & (row < self.rows.bounds[segment + 1])
+        return row if found.all() else np.where(found, row, -1)
+
+    @cached_property
+    def line(self) -> tuple[int, ...] | None:
+        """The states of every match, row by row, if all are alike; a match that timed out may have only some."""
+        line = self.program.automaton.line if self.output.are_matches else None
+        if line is None or bool((self.matches.end - self.matches.start == len(line)).all()):
+            return line
+        return None
+
+    def _in_line(self, leaf: Gather, line: tuple[int, ...]) -> tuple[Array, Array]:
+        """The row in every match, and whether it is there, where all matches look alike."""
+        wanted = {self.program.variables.index(name) for name in leaf.members}
+        places = [place for place, state in enumerate(line) if self.program.automaton.var[state] in wanted]
+        chosen = places[leaf.index :] if leaf.end is End.FIRST else places[: len(places) - leaf.index][::-1]
+        found = np.broadcast_to(np.bool_(bool(chosen)), len(self.matches))
+        return self.matches.start + (chosen[0] if chosen else 0), found
+
+    def _in_match(self, leaf: Gather) -> tuple[Array, Array]:
+        members, low, high = self.ordinals(leaf.members, leaf.final)
+        if not len(members.entries):
+            return np.full(len(low), -1), np.zeros(len(low), bool)
+        ordinal = low + leaf.index if leaf.end is End.FIRST else high - 1 - leaf.index
+        found = (ordinal >= low) & (ordinal < high)
+        entry = members.entries[np.where(found, ordinal, 0)]
+        return entry + self.per_match(self.matches.start - self.matches.offsets[:-1]), found
 
     def _is_current(self, leaf: Gather) -> bool:
         """Whether it is the row itself: the last so far of all variables."""

@@ -135,18 +135,8 @@ class Arrangement:
     def is_in_place(self) -> bool:
         """Whether the rows came in order, as those of a log or of a table that is kept sorted: nothing has to move."""
         few = slice(0, _LOOK)
-        return self._is_rising(self.group[few], [key[few] for key in self.order]) and (
-            self.rows.num_rows <= _LOOK or self._is_rising(self.group, self.order)
-        )
-
-    @staticmethod
-    def _is_rising(group: Array, order: list[Array]) -> bool:
-        """Partition after partition, and never two rows alike in one."""
-        rises, equal = group[1:] > group[:-1], group[1:] == group[:-1]
-        for key in order:
-            rises |= equal & (key[1:] > key[:-1])
-            equal &= key[1:] == key[:-1]
-        return bool(rises.all())
+        keys = [self.group, *self.order] if self.plan.keys else self.order
+        return _is_rising([key[few] for key in keys]) and (self.rows.num_rows <= _LOOK or _is_rising(keys))
 
     def _cut(self, place: int, shards: int) -> int:
         """Where a shard of rows in place begins: at the first partition that begins behind its share of the rows."""
@@ -168,6 +158,18 @@ class Arrangement:
     def _has_no_ties(self) -> bool:
         """Whether all rows, as those of a log with a fine clock, came one after the other: none can tie."""
         return len(self.order) == 1 and bool((self.order[0][1:] > self.order[0][:-1]).all())
+
+
+def _is_rising(keys: list[Array]) -> bool:
+    """Whether each row comes after the one before, by the first of the keys that tells them apart."""
+    if not keys:
+        return False
+    *others, last = keys
+    rises = last[1:] > last[:-1]
+    for key in reversed(others):
+        rises &= key[1:] == key[:-1]
+        rises |= key[1:] > key[:-1]
+    return bool(rises.all())
 
 
 def arrange(rows: pa.Table, plan: Layout) -> pa.Table:

@@ -45,7 +45,9 @@ def furthest(matches: Matches, candidates: Array) -> Array:
 def one_row(matches: Matches) -> OutputRows:
     """The last row of each match, or its start if it is empty."""
     empty = matches.end == matches.start
-    return OutputRows(matches.start, np.arange(len(matches)), np.where(empty, -1, matches.offsets[1:] - 1))
+    return OutputRows(
+        matches.start, np.arange(len(matches)), np.where(empty, -1, matches.offsets[1:] - 1), are_matches=True
+    )
 
 
 def _all_rows(rows: Rows, matches: Matches, unmatched: Array) -> OutputRows:

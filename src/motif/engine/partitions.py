@@ -67,7 +67,7 @@ def groups(rows: pa.Table, keys: Sequence[int]) -> Array:
     """The number of each row's partition; `keys` are columns."""
     columns = [flat(rows.column(key)) for key in keys]
     if not columns:
-        return np.zeros(rows.num_rows, np.int64)
+        return np.broadcast_to(np.int64(0), rows.num_rows)  # takes no memory, whatever the number of rows
     if len(columns) == 1 and (own := own_numbers(columns[0])) is not None:
         return own
     group, _ = _numbers(columns[0])

@@ -48,6 +48,18 @@ class Automaton:
             case _:
                 return (self.preferred[state],)
 
+    @property
+    def line(self) -> tuple[int, ...] | None:
+        """The states that take the rows of a match, one after the other; None where matches may differ in them."""
+        states, state = [], 0
+        while self.op[state] != MATCH:
+            if self.op[state] == SPLIT:
+                return None
+            if self.op[state] == SYMBOL:
+                states.append(state)
+            state = self.preferred[state]
+        return tuple(states)
+
 
 @dataclass(slots=True)
 class _State:

@@ -132,7 +132,7 @@ class _ListFolds(Measures):
         labels = np.zeros(len(positions), np.int32)
         matches = Matches(offsets[:-1], offsets[1:], none, none, labels, offsets)
         last = np.where(offsets[1:] > offsets[:-1], offsets[1:] - 1, -1)
-        output = OutputRows(none, np.arange(count), last)
+        output = OutputRows(none, np.arange(count), last, are_matches=True)
         super().__init__(SimpleNamespace(program=rows.program), matches, output, compiled=compiled)  # type: ignore[arg-type]
         self.events = rows
         self.positions = positions

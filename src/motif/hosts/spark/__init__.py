@@ -1,4 +1,5 @@
 """Spark as the host: exchange by key, one pass of the engine in the Python workers, scalars before and after.
 
-Only public PySpark calls, so classic and Connect sessions work alike.
+Public PySpark calls, so that classic and Connect sessions work alike; what only a classic one tells, such as sizes of
+tables, is of use but never needed.
 """
