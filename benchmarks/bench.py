@@ -242,6 +242,13 @@ class Bench:
         keys = self._spark_text()[1].split(", ")
         return self._drain(self._exchanged(keys).mapInArrow(count_rows, "rows long"))
 
+    def spark_read(self) -> int | None:
+        """Less still: one task reads the rows and hands them over, as with small tables of Motif."""
+        from spark_session import count_rows
+
+        rows = self._spark().sql(self._spark_text()[0]).coalesce(1)
+        return self._drain(rows.mapInArrow(count_rows, "rows long"))
+
     def _exchanged(self, keys: list[str]) -> DataFrame:
         """Rows of a key together; all of them where time alone is the order."""
         rows = self._spark().sql(self._spark_text()[0])
