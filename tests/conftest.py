@@ -53,7 +53,7 @@ def small_tables(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     from motif.hosts.spark import exchange
 
     monkeypatch.setattr(exchange, "MOST_ROW_BYTES", 128 << 20)
-    monkeypatch.setattr(exchange, "MOST_EVENT_BYTES", 8 << 20)
+    monkeypatch.setattr(exchange, "MOST_EVENT_BYTES", 10 << 20)
 
 
 @pytest.fixture(autouse=True)

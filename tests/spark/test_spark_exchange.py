@@ -99,6 +99,15 @@ def test_a_larger_table_is_exchanged(stored: DataFrame, monkeypatch: pytest.Monk
         assert has_exchange(motif.match(stored, query))
 
 
+def test_many_small_files_are_opened_by_many_tasks(stored: DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
+    from motif.hosts.spark import exchange
+
+    monkeypatch.setattr(exchange, "MOST_EVENT_BYTES", 6 << 20)
+    assert not has_exchange(motif.match(stored, KEYED))
+    monkeypatch.setattr(exchange, "FILE_BYTES", 2 << 20)
+    assert has_exchange(motif.match(stored, KEYED))
+
+
 def test_explain_tells(stored: DataFrame, spark: SparkSession) -> None:
     stored.createOrReplaceTempView("events_in_files")
     text = str(motif.explain(f"SELECT * FROM events_in_files {RISES}", spark=spark))

@@ -13,13 +13,15 @@ from typing import Any
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-MOST_EVENT_BYTES = 8 << 20
+MOST_EVENT_BYTES = 10 << 20
 """What one task reads and matches in the time that it takes Spark to set up an exchange.
 
 Joining events and handing their matches back costs more than reading them: from here on, tasks had better share it.
 """
 MOST_ROW_BYTES = 128 << 20
 """What one task reads at most for a row pattern: the size of an input partition of Spark."""
+FILE_BYTES = 1 << 20
+"""What one task reads in the time that it takes to open a file: less on a local disk, more in an object store."""
 EXCHANGED = 1.6
 """What a row that is exchanged and matched costs, all cores together, times one that is not exchanged."""
 MERELY_READ = frozenset(
@@ -64,13 +66,15 @@ def _row_limit(cores: int) -> int:
 
 
 def _bytes_to_read(rows: DataFrame) -> int | None:
-    """What Spark expects a table to have, if it is merely read. Connect does not tell."""
+    """What Spark expects a table to take, if it is merely read. Connect does not tell."""
     frame = getattr(rows, "_jdf", None)
     if frame is None:
         return None
     try:
         plan = frame.queryExecution().optimizedPlan()
-        return int(plan.stats().sizeInBytes()) if _is_merely_read(plan) else None
+        if not _is_merely_read(plan):
+            return None
+        return int(plan.stats().sizeInBytes()) + FILE_BYTES * len(frame.inputFiles())
     except Exception:  # noqa: BLE001 - whatever goes wrong here shows where the rows are asked for
         return None
 
