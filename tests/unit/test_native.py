@@ -198,6 +198,8 @@ def test_a_loop_gives_back_a_whole_number() -> None:
 
 @pytest.mark.usefixtures("folder")
 def test_code_that_needs_the_compiler_is_not_made() -> None:
-    source = "@kernel\ndef total(values, factor, pair, out):\n    return len([factor] * len(values))\n"
+    source = "@kernel\ndef total(values, factor, pair, out):\n    {}\n    return 0\n"
     with pytest.raises(RuntimeError, match="which only Numba has"):
-        called(Native("total", source, build._defined), np.arange(5))
+        called(Native("total", source.format("print(factor)"), build._defined), np.arange(5))
+    with pytest.raises(Exception, match="NRT required but not enabled"):
+        called(Native("total", source.format("values.copy()"), build._defined), np.arange(5))

@@ -21,13 +21,13 @@ _SPENT: dict[str, float] = defaultdict(float)
 """Seconds by query."""
 
 
-def is_slow(query: str, rows: int, is_kept: Callable[[], bool] = lambda: False) -> bool:
+def is_slow(query: str, rows: int, is_kept: Callable[[], bool] = lambda: False, patience: int = 1) -> bool:
     """Whether a run over so many rows is to be compiled, by the time that earlier ones took; `query` names it.
 
-    `is_kept`: whether its code has only to be loaded.
+    `is_kept`: whether its code has only to be loaded; `patience`: how many times as long it may be plain.
     """
     spent = _SPENT[query]
-    return rows > SMALL_STEP and (spent > PLAIN_SECONDS or (spent > LOADING_SECONDS and is_kept()))
+    return rows > SMALL_STEP and (spent > PLAIN_SECONDS * patience or (spent > LOADING_SECONDS and is_kept()))
 
 
 @contextmanager

@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from motif.engine.events.parallel import why_in_sequence
-from motif.engine.matcher import COMPILE_FROM_ROWS, LOAD_FROM_ROWS
+from motif.engine.events.run import compile_from
+from motif.engine.matcher import LOAD_FROM_ROWS
 from motif.engine.order import crossing
 from motif.engine.parallel import SHARD_ROWS
 from motif.explanation.events import Sketch, event_facts
@@ -117,7 +118,7 @@ def duckdb_facts(queries: Sequence[EventQuery], data: Any, options: EventOptions
         columns = crossing_notes([duckdb.row_sql(expr) for expr in exprs], source.types_of(exprs))
         steps = [
             Step("DuckDB reads the events that can play a role", duckdb_events.input_sql(program, source), columns),
-            Step("Motif sorts and joins them", "", (_compiled(),)),
+            Step("Motif sorts and joins them", "", (_compiled(program),)),
         ]
         if not program.outputs.is_plain:
             steps.append(Step("DuckDB computes the items", duckdb.output_sql(program, "matches")))
@@ -127,8 +128,8 @@ def duckdb_facts(queries: Sequence[EventQuery], data: Any, options: EventOptions
             stack.add(query, empty)
 
 
-def _compiled() -> str:
-    when = f"compiled from {COMPILE_FROM_ROWS:,} events on, from {LOAD_FROM_ROWS:,} on if that was done before"
+def _compiled(program: EventProgram) -> str:
+    when = f"compiled from {compile_from(program):,} events on, from {LOAD_FROM_ROWS:,} on if that was done before"
     return f"{when}; below that, plain Python unless it takes long"
 
 

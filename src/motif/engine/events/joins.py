@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterable, Iterator
 from copy import copy
@@ -20,6 +21,7 @@ from motif.errors import LimitExceeded, QueryDataError
 from motif.kernels import join
 from motif.kernels.build import join_loop
 from motif.plan.events.codegen import ZONE_NAMES
+from motif.plan.events.program import EventProgram
 from motif.plan.events.ways import Role, Way
 from motif.plan.scalar import Lane, as_int, lane
 
@@ -28,6 +30,8 @@ PAUSE_STEPS_PLAIN = 50_000
 """After so many steps the loop comes back, so that Ctrl-C is heard."""
 PLAIN_SECONDS = 0.5
 """After so long a plain loop is given up where it may be compiled."""
+CONSUMING_PATIENCE = 8
+"""Times as long for CONSUMING, whose loop takes longest to compile."""
 ROOM, ROOM_PLAIN = 1 << 16, 1 << 6
 MOST_ROOM = 1 << 22
 
@@ -41,12 +45,22 @@ class Mode:
     """How loops are run: compiled, or as plain Python, which may be given up after a while."""
 
     compiled: bool
-    hurried: bool = False
+    seconds: float = math.inf
 
     def check(self, began: float) -> None:
         """Raise if a plain loop has had its time."""
-        if self.hurried and time.monotonic() - began > PLAIN_SECONDS:
+        if not self.compiled and time.monotonic() - began > self.seconds:
             raise TooSlow
+
+
+def patience(program: EventProgram) -> int:
+    """How many times as long as others a query may be plain Python."""
+    return CONSUMING_PATIENCE if program.query.consuming else 1
+
+
+def hurried(program: EventProgram) -> Mode:
+    """Plain Python, for as long as compiling does not pay."""
+    return Mode(False, PLAIN_SECONDS * patience(program))
 
 
 class WayJoin:

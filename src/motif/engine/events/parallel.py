@@ -18,8 +18,7 @@ from motif.engine.events.merge import in_time_order
 from motif.engine.events.picks import apply_picks
 from motif.engine.events.promising import promising
 from motif.engine.events.rows import EventRows, no_matches
-from motif.engine.events.run import find_matches, is_large, match_sorted
-from motif.engine.matcher import COMPILE_FROM_ROWS
+from motif.engine.events.run import compile_from, find_matches, is_large, match_sorted
 from motif.engine.memory import expect_large_arrays
 from motif.engine.order import Arrangement, Layout, arrange
 from motif.engine.parallel import SHARD_ROWS, SHARDS_PER_CORE
@@ -40,7 +39,7 @@ def match_events(
     expect_large_arrays()
     if not program.keys:
         return _unkeyed(program, arrange(events, plan), functions, compiled)
-    if compiled is None and events.num_rows >= COMPILE_FROM_ROWS:
+    if compiled is None and events.num_rows >= compile_from(program):
         compiled = True
     events = with_coded_keys(events, plan.keys)
     group = groups(events, plan.keys)

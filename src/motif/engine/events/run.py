@@ -9,7 +9,7 @@ import pyarrow as pa
 from motif.engine.events.consume import Consumer, drivers_of
 from motif.engine.events.functions import Functions
 from motif.engine.events.join_plan import planned
-from motif.engine.events.joins import Mode, TooSlow, WayJoin
+from motif.engine.events.joins import Mode, TooSlow, WayJoin, hurried, patience
 from motif.engine.events.matches import EventMatches, joined
 from motif.engine.events.measures import leaves
 from motif.engine.events.picks import apply_picks
@@ -42,7 +42,12 @@ def match_sorted(
 
 def is_large(rows: EventRows) -> bool:
     """Whether compiling pays however little there is to join."""
-    return bool(rows.count >= COMPILE_FROM_ROWS)
+    return bool(rows.count >= compile_from(rows.program))
+
+
+def compile_from(program: EventProgram) -> int:
+    """Events from which on compiling pays; the loop for CONSUMING takes three times as long to compile."""
+    return COMPILE_FROM_ROWS * 3 if program.query.consuming else COMPILE_FROM_ROWS
 
 
 def find_matches(
@@ -58,13 +63,13 @@ def find_matches(
     query = rows.program.fingerprint
     if compiled is None and (is_large(rows) or _is_ready(rows, functions)):
         compiled = True
-    if compiled is None and is_slow(query, rows.count, partial(_is_kept, rows, functions)):
+    if compiled is None and is_slow(query, rows.count, partial(_is_kept, rows, functions), patience(rows.program)):
         compiled = True
     if compiled is not None:
         return _find(rows, functions, Mode(compiled), in_order)
     try:
         with timed(query, rows.count, compiled=False):
-            return _find(rows, functions, Mode(False, hurried=True), in_order)
+            return _find(rows, functions, hurried(rows.program), in_order)
     except TooSlow:
         return _find(rows, functions, Mode(True), in_order)
 

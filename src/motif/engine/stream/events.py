@@ -15,7 +15,7 @@ from motif.engine.arrays import Array, arrow, flat, numpy_of, rows_at
 from motif.engine.events.consume import Consumer
 from motif.engine.events.decided import decided_in, newly_decided
 from motif.engine.events.functions import Functions
-from motif.engine.events.joins import Mode, TooSlow, WayJoin
+from motif.engine.events.joins import Mode, TooSlow, WayJoin, hurried, patience
 from motif.engine.events.matches import EventMatches, joined
 from motif.engine.events.measures import leaves
 from motif.engine.events.partial import timed_out
@@ -183,8 +183,8 @@ class EventPatterns:
     def _mode(self, events: int) -> Mode:
         if self.compiled is not None:
             return Mode(self.compiled)
-        compiled = is_slow(self.program.fingerprint, events)
-        return Mode(compiled, hurried=not compiled)
+        is_due = is_slow(self.program.fingerprint, events, patience=patience(self.program))
+        return Mode(True) if is_due else hurried(self.program)
 
     def _with_timeouts(
         self, table: pa.Table, rows: EventRows, matches: EventMatches, alive: Array, step: Step, *, compiled: bool
