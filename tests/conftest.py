@@ -42,8 +42,8 @@ def spark(spark_session: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Spark
     from motif.hosts.spark import exchange
 
     spark_session.conf.set("spark.sql.shuffle.partitions", "1")
-    monkeypatch.setattr(exchange, "MOST_ROW_BYTES", -1)
-    monkeypatch.setattr(exchange, "MOST_EVENT_BYTES", -1)
+    monkeypatch.setattr(exchange, "MOST_BYTES", -1)
+    monkeypatch.setattr(exchange, "SET_UP_BYTES", -1)
     return spark_session
 
 
@@ -52,8 +52,8 @@ def small_tables(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tables of tests are what they are: too small to be exchanged."""
     from motif.hosts.spark import exchange
 
-    monkeypatch.setattr(exchange, "MOST_ROW_BYTES", 128 << 20)
-    monkeypatch.setattr(exchange, "MOST_EVENT_BYTES", 10 << 20)
+    monkeypatch.setattr(exchange, "MOST_BYTES", 128 << 20)
+    monkeypatch.setattr(exchange, "SET_UP_BYTES", 10 << 20)
 
 
 @pytest.fixture(autouse=True)

@@ -71,6 +71,7 @@ CHANGED: dict[str, Callable[[DataFrame], DataFrame]] = {
     "joined": lambda frame: frame.join(frame.selectExpr("k AS j").distinct(), frame["k"] == 1),
     "distinct": lambda frame: frame.distinct(),
     "by a Python function": lambda frame: frame.mapInPandas(lambda parts: parts, frame.schema),
+    "to be cached": lambda frame: frame.mapInPandas(lambda parts: parts, frame.schema).cache(),
     "from rows of Python": lambda frame: frame.sparkSession.createDataFrame(frame.collect(), frame.schema),
 }
 
@@ -94,7 +95,7 @@ def test_functions_of_the_user_are_shared_by_all_tasks(stored: DataFrame) -> Non
 def test_a_larger_table_is_exchanged(stored: DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
     from motif.hosts.spark import exchange
 
-    monkeypatch.setattr(exchange, "MOST_EVENT_BYTES", 100)
+    monkeypatch.setattr(exchange, "SET_UP_BYTES", 100)
     for query in (RISES, ALL_RISES, KEYED, UNKEYED):
         assert has_exchange(motif.match(stored, query))
 
@@ -102,7 +103,7 @@ def test_a_larger_table_is_exchanged(stored: DataFrame, monkeypatch: pytest.Monk
 def test_many_small_files_are_opened_by_many_tasks(stored: DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
     from motif.hosts.spark import exchange
 
-    monkeypatch.setattr(exchange, "MOST_EVENT_BYTES", 6 << 20)
+    monkeypatch.setattr(exchange, "SET_UP_BYTES", 6 << 20)
     assert not has_exchange(motif.match(stored, KEYED))
     monkeypatch.setattr(exchange, "FILE_BYTES", 2 << 20)
     assert has_exchange(motif.match(stored, KEYED))

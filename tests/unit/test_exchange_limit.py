@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-pytest.importorskip("pyspark")
-
-from motif.hosts.spark.exchange import EXCHANGED, MOST_EVENT_BYTES, MOST_ROW_BYTES, _row_limit
+from motif.hosts.spark.exchange import EXCHANGED, MOST_BYTES, SET_UP_BYTES, _row_limit
 
 
 def test_more_cores_exchange_sooner() -> None:
     limits = [_row_limit(cores) for cores in range(1, 1000)]
-    assert limits[0] == MOST_ROW_BYTES
+    assert limits[0] == MOST_BYTES
     assert limits == sorted(limits, reverse=True)
-    assert MOST_EVENT_BYTES < limits[-1] < 1.01 * MOST_EVENT_BYTES
+    assert SET_UP_BYTES < limits[-1] < 1.01 * SET_UP_BYTES
 
 
 @pytest.mark.parametrize("cores", [2, 3, 4, 16, 200])
 def test_the_limit_is_where_both_ways_take_as_long(cores: int) -> None:
     limit = _row_limit(cores)
-    assert limit == pytest.approx(MOST_EVENT_BYTES + EXCHANGED * limit / cores, abs=2 * cores)
+    assert limit == pytest.approx(SET_UP_BYTES + EXCHANGED * limit / cores, abs=2 * cores)

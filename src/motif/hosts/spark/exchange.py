@@ -7,19 +7,17 @@ joins, aggregates or Python functions of the user cost before the matching, the 
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection, Sequence
 from typing import Any
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-MOST_EVENT_BYTES = 10 << 20
-"""What one task reads and matches in the time that it takes Spark to set up an exchange.
-
-Joining events and handing their matches back costs more than reading them: from here on, tasks had better share it.
-"""
-MOST_ROW_BYTES = 128 << 20
-"""What one task reads at most for a row pattern: the size of an input partition of Spark."""
+SET_UP_BYTES = 10 << 20
+"""What one task reads and matches in the time that it takes Spark to set up an exchange."""
+MOST_BYTES = 128 << 20
+"""What one task reads at most: the size of an input partition of Spark."""
 FILE_BYTES = 1 << 20
 """What one task reads in the time that it takes to open a file: less on a local disk, more in an object store."""
 EXCHANGED = 1.6
@@ -27,10 +25,13 @@ EXCHANGED = 1.6
 MERELY_READ = frozenset(
     """
     Project Filter Union LogicalRelation DataSourceV2Relation DataSourceV2ScanRelation HiveTableRelation
-    LocalRelation OneRowRelation Range InMemoryRelation
+    LocalRelation OneRowRelation Range
     """.split()
 )
-"""What Spark calls the steps of a plan that cost a task no more than reading."""
+"""What Spark calls the steps of a plan that cost a task no more than reading.
+
+Not InMemoryRelation: what was to be cached may still have to be computed, by the task that reads it first.
+"""
 
 
 def together(rows: DataFrame, keys: Sequence[str], limit: int) -> DataFrame:
@@ -47,8 +48,12 @@ def is_small(rows: DataFrame, limit: int) -> bool:
 
 
 def event_limit(functions: Collection[str]) -> int:
-    """Bytes of events that are not worth an exchange; what functions of the user take, no one knows."""
-    return 0 if functions else MOST_EVENT_BYTES
+    """Bytes of events that are not worth an exchange.
+
+    Joining events and handing their matches back costs more than reading them: beyond what an exchange costs anyway,
+    tasks had better share it. What functions of the user take, no one knows.
+    """
+    return 0 if functions else SET_UP_BYTES
 
 
 def row_limit(session: SparkSession) -> int:
@@ -62,7 +67,7 @@ def row_limit(session: SparkSession) -> int:
 def _row_limit(cores: int) -> int:
     """The n for which n = set-up + EXCHANGED * n / cores; there is none where an exchange never pays."""
     saved = 1 - EXCHANGED / cores
-    return min(MOST_ROW_BYTES, int(MOST_EVENT_BYTES / saved)) if saved > 0 else MOST_ROW_BYTES
+    return min(MOST_BYTES, int(SET_UP_BYTES / saved)) if saved > 0 else MOST_BYTES
 
 
 def _bytes_to_read(rows: DataFrame) -> int | None:
@@ -70,12 +75,15 @@ def _bytes_to_read(rows: DataFrame) -> int | None:
     frame = getattr(rows, "_jdf", None)
     if frame is None:
         return None
+    from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # what has a `_jdf` has py4j, a client of Connect need not
+
     try:
         plan = frame.queryExecution().optimizedPlan()
         if not _is_merely_read(plan):
             return None
         return int(plan.stats().sizeInBytes()) + FILE_BYTES * len(frame.inputFiles())
-    except Exception:  # noqa: BLE001 - whatever goes wrong here shows where the rows are asked for
+    except (PySparkException, Py4JError) as error:  # a mistake of the query shows again where its rows are asked for
+        logging.getLogger("motif").info("Spark does not tell the size of a table: %s", error)
         return None
 
 
