@@ -11,6 +11,7 @@ import pytest
 
 import motif
 from motif.engine import pace
+from motif.engine.events.joins import CONSUMING_PATIENCE
 from motif.kernels import build, native
 
 COUNT = 2_000
@@ -125,3 +126,14 @@ def test_loops_that_were_never_compiled_keep_a_query_plain(
         assert not loaded
     assert motif.match(EVENTS, plain).num_rows > 10
     assert len(loaded) == 1
+
+
+def test_consuming_is_plain_for_longer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its loop takes longest to compile."""
+    assert "compiled from 200,000 events on" in " ".join(str(motif.explain(SEQ, data=EVENTS)).split())
+    assert "compiled from 600,000 events on" in " ".join(str(motif.explain(ONCE, data=EVENTS)).split())
+    monkeypatch.setitem(pace._SPENT, "a query", 2 * pace.PLAIN_SECONDS)
+    assert pace.is_slow("a query", COUNT)
+    assert not pace.is_slow("a query", COUNT, patience=CONSUMING_PATIENCE)
+    monkeypatch.setitem(pace._SPENT, "a query", 2 * CONSUMING_PATIENCE * pace.PLAIN_SECONDS)
+    assert pace.is_slow("a query", COUNT, patience=CONSUMING_PATIENCE)
