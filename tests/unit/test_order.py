@@ -13,6 +13,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 
+from motif.engine import order
 from motif.engine import partitions as engine_partitions
 from motif.engine.arrays import decoded, flat
 from motif.engine.order import Arrangement, Layout, SortColumn, arrange
@@ -149,7 +150,8 @@ def test_shards_are_whole_partitions_in_order(key: pa.DataType, seed: int) -> No
     rng = random.Random(seed)
     count = rng.choice((0, 1, 5, 500, 9_000))
     keys = sorted(rng.choices(range(rng.choice((1, 7, 4_000))), k=count))
-    rows = pa.table({"k": pa.array(keys).cast(key), "t": range(count)})
+    rows = with_coded_keys(pa.table({"k": pa.array(keys).cast(key), "t": range(count)}), (0,))
+    rows = pa.concat_tables([rows.slice(0, count // 3), rows.slice(count // 3)]) if key != pa.string() else rows
     plan = Layout((Column("k"), Column("t")), 2, (0,), (SortColumn(1, type_of("BIGINT")),), ())
     for given in (rows, rows.take(pa.array(rng.sample(range(count), count), pa.int64()))):
         arrangement = Arrangement(given, plan)
@@ -179,6 +181,34 @@ def test_rows_with_ties_are_not_in_place() -> None:
     plan = Layout((Column("t"), Column("v")), 2, (), (SortColumn(0, kind),), (SortColumn(1, kind),))
     assert not Arrangement(pa.table({"t": [1, 1], "v": [2, 1]}), plan).is_in_place
     assert Arrangement(pa.table({"t": [1, 2], "v": [2, 1]}), plan).is_in_place
+
+
+@pytest.mark.parametrize(
+    ("pieces", "is_in_place"),
+    [
+        ([[(1, 1), (1, 2)], [(1, 3)], [], [(2, 1)]], True),
+        ([[], [(1, 1)], []], True),
+        ([[(1, 1), (1, 3)], [(1, 2)]], False),
+        ([[(1, 1)], [(1, 1)]], False),
+        ([[(1, 1), (2, 2)], [(1, 3)]], False),
+        ([[(1, 2), (1, 1)], [(1, 3)]], False),
+    ],
+)
+@pytest.mark.parametrize("look", [1, 4_096])
+@pytest.mark.parametrize("kind", [pa.int64(), pa.date32(), pa.timestamp("us")])
+def test_rows_are_in_place_across_pieces(
+    monkeypatch: pytest.MonkeyPatch,
+    pieces: list[list[tuple[int, int]]],
+    is_in_place: bool,
+    look: int,
+    kind: pa.DataType,
+) -> None:
+    monkeypatch.setattr(order, "_LOOK", look)
+    keys = pa.chunked_array([pa.array([k for k, _ in piece], pa.int32()) for piece in pieces]).cast(pa.int64())
+    keys = keys.cast(pa.int32()).cast(kind) if kind == pa.date32() else keys.cast(kind)
+    times = pa.chunked_array([pa.array([t for _, t in piece], pa.int64()) for piece in pieces])
+    plan = Layout((Column("k"), Column("t")), 2, (0,), (SortColumn(1, type_of("BIGINT")),), ())
+    assert Arrangement(pa.table({"k": keys, "t": times}), plan).is_in_place == is_in_place
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,11 @@ Used where the host hands rows over unsorted, because sorting numbers here is ch
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
@@ -88,24 +90,46 @@ class Arrangement:
     """Rows with what they are sorted by; gives them out in order, all or in shards of whole partitions."""
 
     def __init__(
-        self, rows: pa.Table, plan: Layout, arrival: Array | None = None, *, group: Array | None = None
+        self,
+        rows: pa.Table,
+        plan: Layout,
+        arrival: Array | None = None,
+        *,
+        group: Array | None = None,
+        members: Array | None = None,
     ) -> None:
-        """`arrival`: orders rows that nothing else tells apart; `group`: numbers of the partitions, if known."""
+        """`arrival`: orders rows that nothing else tells apart; `group`: numbers of the partitions, if known.
+
+        `members`: the numbers of the rows that it is about, of which `arrival` and `group` are; else it is all.
+        """
         self.rows = rows
         self.plan = plan
         self.arrival = arrival
-        self.group = groups(rows, plan.keys) if group is None else group
-        self.order = [key for item in plan.order for key in _sort_keys(flat(rows.column(item.column)), item)]
+        self.members = members
+        if group is not None:
+            self.group = group
+
+    @cached_property
+    def group(self) -> Array:
+        """For each row the number of its partition."""
+        return groups(self.rows, self.plan.keys)
+
+    @cached_property
+    def order(self) -> list[Array]:
+        """What the rows of a partition are sorted by."""
+        return [key for item in self.plan.order for key in _sort_keys(flat(self.rows.column(item.column)), item)]
 
     def in_order(self) -> pa.Table:
         """All rows in order, with only the columns the program reads."""
         if self.is_in_place:
             return self._kept()
         sequence = self.sequence()
-        if bool((sequence[1:] > sequence[:-1]).all()):
+        if self.members is None and bool((sequence[1:] > sequence[:-1]).all()):
             return self._kept()
         self._put_side_by_side()
-        return self._kept().take(arrow(sequence))
+        if self.members is None:
+            return self._kept().take(arrow(sequence))
+        return self._gathered(arrow(self.members), arrow(sequence), arrow(self.members[sequence]))
 
     def shards(self, count: int) -> Callable[[int], pa.Table]:
         """The same in parts of whole partitions: gives one by its number, on any thread."""
@@ -117,7 +141,7 @@ class Arrangement:
         self._put_side_by_side()
         of_partition = (np.arange(int(self.group.max(initial=0)) + 1) % count).astype(np.min_scalar_type(count))
         dealt = of_partition[self.group]
-        # Brought together first: to sort rows that lie all over the table would take longer.
+        # What they are sorted by is brought together first: to sort what lies all over the table would take longer.
         return lambda number: self._only(np.flatnonzero(dealt == number)).in_order()
 
     def _kept(self) -> pa.Table:
@@ -129,41 +153,113 @@ class Arrangement:
 
     def _only(self, members: Array) -> Arrangement:
         arrival = None if self.arrival is None else self.arrival[members]
-        return Arrangement(self.rows.take(arrow(members)), self.plan, arrival, group=self.group[members])
+        part = Arrangement(self.rows, self.plan, arrival, group=self.group[members], members=members)
+        part.order = [key[members] for key in self.order]
+        return part
+
+    def _gathered(self, members: pa.Array, sequence: pa.Array, places: pa.Array) -> pa.Table:
+        """Members in sequence: where they are in the table. What is wide is brought together first, to be found."""
+        kept = self._kept()
+        columns = [
+            column.take(members).take(sequence) if _is_wide(column.type) else column.take(places)
+            for column in kept.columns
+        ]
+        return pa.Table.from_arrays(columns, kept.column_names)
 
     @cached_property
     def is_in_place(self) -> bool:
-        """Whether the rows came in order, as those of a log or of a table that is kept sorted: nothing has to move."""
-        few = slice(0, _LOOK)
-        keys = [self.group, *self.order] if self.plan.keys else self.order
-        return _is_rising([key[few] for key in keys]) and (self.rows.num_rows <= _LOOK or _is_rising(keys))
+        """Whether the rows came in order, as those of a log or of a table that is kept sorted: nothing has to move.
+
+        They are looked at in the pieces in which they came: to put them side by side takes longer than to look.
+        """
+        keys = [self.rows.column(key) for key in self.plan.keys]
+        is_coded_anew = any(pa.types.is_dictionary(key.type) and key.num_chunks > 1 for key in keys)
+        if self.members is not None or is_coded_anew or not self.plan.order:
+            return False
+        if not self._rises(self.rows.slice(0, _LOOK)):
+            return False
+        pieces = _pieces(self.rows)
+        return self.rows.num_rows <= _LOOK or all(map(self._rises, pieces))
+
+    def _rises(self, rows: pa.Table) -> bool:
+        """Whether each row comes after the one before, and no partition goes on after another has begun."""
+        keys = [_rank(flat(rows.column(key))) for key in self.plan.keys]
+        known = [key for key in keys if key is not None]
+        order = [key for item in self.plan.order for key in _sort_keys(flat(rows.column(item.column)), item)]
+        return len(known) == len(keys) and _is_rising([*known, *order])
 
     def _cut(self, place: int, shards: int) -> int:
         """Where a shard of rows in place begins: at the first partition that begins behind its share of the rows."""
-        count = self.rows.num_rows
+        count: int = self.rows.num_rows
         at = count * place // shards
-        return at if at in (0, count) else int(np.searchsorted(self.group, self.group[at - 1], side="right"))
+        if at in (0, count):
+            return at
+        keys = [self.rows.column(key) for key in self.plan.keys]
+        last = [key[at - 1].as_py() for key in keys]
+        behind = range(at, count)
+        return at + bisect_left(behind, True, key=lambda row: [key[row].as_py() for key in keys] != last)
 
     def sequence(self) -> Array:
         """Numbers of the rows, in order."""
-        if self.rows.num_rows < 2:
-            return np.arange(self.rows.num_rows)
+        if len(self.group) < 2:
+            return np.arange(len(self.group))
         sequence = _sequence(self.group, self.order)
         if self._has_no_ties:
             return sequence
         keys = [key[sequence] for key in (self.group, *self.order)]
-        return _break_ties(self.rows, self.plan, sequence, keys, self.arrival)
+        return self._break_ties(sequence, keys)
 
     @cached_property
     def _has_no_ties(self) -> bool:
         """Whether all rows, as those of a log with a fine clock, came one after the other: none can tie."""
         return len(self.order) == 1 and bool((self.order[0][1:] > self.order[0][:-1]).all())
 
+    def _break_ties(self, sequence: Array, keys: list[Array]) -> Array:
+        """Order runs of rows that are equal in `keys` (sorted as `sequence`) by the columns the query reads."""
+        equal = np.ones(len(sequence) - 1, bool)
+        for key in keys:
+            equal &= key[1:] == key[:-1]
+        if not equal.any() or not (self.plan.ties or self.arrival is not None):
+            return sequence
+        tied = np.flatnonzero(np.concatenate(([False], equal)) | np.concatenate((equal, [False])))
+        run = np.cumsum(np.concatenate(([True], ~equal)))[tied]
+        rows = sequence[tied]
+        places = rows if self.members is None else self.members[rows]
+        breakers: list[Array] = []
+        for item in self.plan.ties:
+            breakers += _sort_keys(flat(self.rows.column(item.column)).take(arrow(places)), item)
+        if self.arrival is not None:
+            breakers.append(self.arrival[rows])
+        sequence = sequence.copy()
+        sequence[tied] = rows[np.lexsort((*reversed(breakers), run))]
+        return sequence
+
+
+def _pieces(rows: pa.Table) -> list[pa.Table]:
+    """Rows as they came, and the two next to each other wherever one piece ends and another begins."""
+    starts = np.cumsum([0, *map(len, rows.column(0).chunks)]).tolist()
+    return [rows.slice(low, high - low) for low, high in pairwise(starts)] + [
+        rows.slice(start - 1, 2) for start in starts[1:-1] if start
+    ]
+
+
+def _rank(key: pa.Array) -> Array | None:
+    """Numbers that rise wherever a value of a key is left for good; None where that is not to be seen."""
+    if key.null_count:
+        return None
+    if pa.types.is_dictionary(key.type):  # coded in the order in which they came
+        return numpy_of(key.indices)
+    is_number = pa.types.is_integer(key.type) or pa.types.is_timestamp(key.type) or pa.types.is_date(key.type)
+    return numpy_of(key) if is_number else None
+
+
+def _is_wide(kind: pa.DataType) -> bool:
+    """Whether values may be of any length."""
+    return not (pa.types.is_primitive(kind) or pa.types.is_dictionary(kind) or pa.types.is_decimal(kind))
+
 
 def _is_rising(keys: list[Array]) -> bool:
     """Whether each row comes after the one before, by the first of the keys that tells them apart."""
-    if not keys:
-        return False
     *others, last = keys
     rises = last[1:] > last[:-1]
     for key in reversed(others):
@@ -249,26 +345,3 @@ def _packed(group: Array, values: Array) -> Array | None:
         return None
     packed: Array = group * width + (values - low)
     return packed
-
-
-def _break_ties(
-    rows: pa.Table, plan: Layout, sequence: Array, keys: list[Array], arrival: Array | None = None
-) -> Array:
-    """Order runs of rows that are equal in `keys` (sorted as `sequence`) by the columns the query reads."""
-    equal = np.ones(len(sequence) - 1, bool)
-    for key in keys:
-        equal &= key[1:] == key[:-1]
-    if not equal.any() or not (plan.ties or arrival is not None):
-        return sequence
-    tied = np.flatnonzero(np.concatenate(([False], equal)) | np.concatenate((equal, [False])))
-    run = np.cumsum(np.concatenate(([True], ~equal)))[tied]
-    members = sequence[tied]
-    breakers: list[Array] = []
-    for item in plan.ties:
-        column = flat(rows.column(item.column)).take(arrow(members))
-        breakers += _sort_keys(column, item)
-    if arrival is not None:
-        breakers.append(arrival[members])
-    sequence = sequence.copy()
-    sequence[tied] = members[np.lexsort((*reversed(breakers), run))]
-    return sequence
