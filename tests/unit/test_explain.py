@@ -20,7 +20,7 @@ SELECT * FROM trades MATCH_RECOGNIZE (
   MEASURES FIRST(A.ts) AS t, LAST(B.price) + 1 AS p, SUM(volume) AS v
   PATTERN (A B+)
   WITHIN 10
-  DEFINE A AS price > 1, B AS price < 5 AND price < PREV(price) AND price < A.price)
+  DEFINE A AS price > 1 AND LN(price) < 9, B AS price < 5 AND price < PREV(price) AND price < A.price)
 """
 
 
@@ -37,7 +37,8 @@ def test_explain_stays_a_function() -> None:
 
 def test_says_how_each_condition_is_decided() -> None:
     text = str(motif.explain(QUERY, tables={"trades": TRADES}))
-    assert 'computed by the host as ("price" > 1)' in text
+    assert 'computed by the host as (ln("price") < 9)' in text
+    assert "its numbers:    price > 1" in text
     assert "its neighbours: price < PREV(price)" in text
     assert "the match:      price < A.price" in text
     assert "depends on the match (B): long searches remember dead ends" in text

@@ -24,7 +24,8 @@ class Vectors:
     def true(self, node: Scalar) -> Array:
         """Where a condition is TRUE, as 0 and 1."""
         value = self.value(node)
-        return ((value.values != 0) & (value.nulls == 0)).view(np.uint8)  # type: ignore[no-any-return]
+        holds = value.values if value.values.dtype == bool else value.values != 0
+        return (holds & (value.nulls == 0)).view(np.uint8)  # type: ignore[no-any-return]
 
     def value(self, node: Scalar) -> Lanes:
         match node:
@@ -56,14 +57,20 @@ class Vectors:
         return Lanes(values, nulls)
 
     def constant(self, node: Const) -> Lanes:
-        nulls = np.full(self.rows, node.value is None, np.uint8)
+        return Lanes(self.everywhere(self.number(node)), self.everywhere(np.uint8(node.value is None)))
+
+    def everywhere(self, value: np.generic) -> Array:
+        """The same for every row, without writing it down for each."""
+        return np.broadcast_to(value, self.rows)
+
+    def number(self, node: Const) -> np.generic:
         match lane(node.type):
             case Lane.FLOAT:
-                return Lanes(np.full(self.rows, float(node.value or 0)), nulls)  # type: ignore[arg-type]
+                return np.float64(node.value or 0)  # type: ignore[arg-type]
             case Lane.CODE:
-                return Lanes(np.full(self.rows, 0 if node.value is None else self.code(node.value), np.int64), nulls)
+                return np.int64(0 if node.value is None else self.code(node.value))
             case _:
-                return Lanes(np.full(self.rows, as_int(node.value, node.type), np.int64), nulls)
+                return np.int64(as_int(node.value, node.type))
 
     def operator(self, node: Op) -> Lanes:
         if node.name == "case":

@@ -39,7 +39,6 @@ MANY_BATCHES = 32
 _LEAVES = "__motif_leaves"
 _KINDS = {
     "boolean": Kind.BOOLEAN,
-    "float": Kind.FLOAT,
     "double": Kind.FLOAT,
     "varchar": Kind.STRING,
     "enum": Kind.STRING,
@@ -76,6 +75,8 @@ def type_of(name: str) -> Type:
         return Type(Kind.INTEGER, _INTEGERS[name])
     if name.startswith("u") and name[1:] in _INTEGERS:
         return Type(Kind.INTEGER, _INTEGERS[name[1:]], signed=False)
+    if name == "float":
+        return Type(Kind.FLOAT, 32)
     if name.startswith("enum("):
         return Type(Kind.STRING, ordered=False)
     return Type(_KINDS.get(name, Kind.OTHER), scale=3 if name == "timestamp_ns" else 0)

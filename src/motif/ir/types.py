@@ -26,7 +26,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Type:
-    """A kind with what matters of its width: bits of integers, precision and scale of decimals."""
+    """A kind with what matters of its width: bits of numbers, precision and scale of decimals."""
 
     kind: Kind
     bits: int = 64

@@ -2,35 +2,59 @@
 
 A condition is a conjunction. Parts that speak of the current row alone are left to the host, which computes one
 boolean column per variable. Parts that also read rows at a fixed distance (PREV, NEXT) are computed column-wise on
-the sorted rows. Only the rest runs inside the search. Both of these read *host columns*: the largest pieces of an
-expression that speak of one row are hoisted, so any function of the host works in them.
+the sorted rows, and so are numbers compared with constants: they cross in any case, to tell rows apart that tie, and
+to compare them costs less than one more column that crosses. Only the rest runs inside the search. What is not left
+to the host reads *host columns*: the largest pieces of an expression that speak of one row are hoisted, so any
+function of the host works in them.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 
 from motif.errors import UnsupportedQuery
-from motif.ir.expr import Aggregate, At, Call, End, Expr, Label, Literal, MatchNumber, Verbatim, transform, walk
+from motif.ir.expr import (
+    COMPARISONS,
+    Aggregate,
+    At,
+    Call,
+    Column,
+    End,
+    Expr,
+    Label,
+    Literal,
+    LiteralValue,
+    MatchNumber,
+    Verbatim,
+    transform,
+    walk,
+)
 from motif.ir.query import RowQuery
+from motif.ir.types import Kind, Schema, Type
 from motif.plan.host_functions import Window, as_difference, window
 from motif.plan.scalar import (
+    FLOAT,
     NATIVE,
     STRICT,
     Base,
     Const,
     Fold,
     LabelAt,
+    Lane,
     Op,
     Place,
     Read,
     Scalar,
     Trying,
+    lane,
     scalars,
 )
 from motif.plan.source import Source
 
 CURRENT = Place(Base.ROW)
+EXACT_DIGITS = 15
+"""Constants of so many digits become the same float, whichever way it is worked out."""
 
 
 class HostColumns:
@@ -63,25 +87,29 @@ class Condition:
 
 
 def split_conditions(
-    query: RowQuery, columns: HostColumns, ties: tuple[Expr, ...], dialect: str
+    query: RowQuery, columns: HostColumns, ties: tuple[Expr, ...], source: Source
 ) -> tuple[Condition, ...]:
     """One `Condition` per variable of the pattern, in the order of the variables."""
     defines = {define.var: define.condition for define in query.defines}
     return tuple(
-        _split(Lifter(query, columns, var, window(query, ties), dialect), var, defines.get(var))
+        _split(Lifter(query, columns, var, window(query, ties), source.dialect), source.schema, defines.get(var))
         for var in query.variables()
     )
 
 
-def _split(lifter: Lifter, var: str, condition: Expr | None) -> Condition:
+def _split(lifter: Lifter, schema: Schema, condition: Expr | None) -> Condition:
     if condition is None:
-        return Condition(var)
+        return Condition(lifter.var)
     row: list[Expr] = []
     neighbours: list[Scalar] = []
     match: list[Scalar] = []
-    texts: dict[str, list[Expr]] = {"row": [], "neighbours": [], "match": []}
+    texts: dict[str, list[Expr]] = {"row": [], "numbers": [], "neighbours": [], "match": []}
     for conjunct in _conjuncts(condition):
         known = lifter.own_label(conjunct)
+        if comparison := _of_numbers(lifter, known, schema):
+            neighbours.append(comparison)
+            texts["numbers"].append(conjunct)
+            continue
         if lifter.on_current_row(known):
             row.append(lifter.row_expr(known))
             texts["row"].append(conjunct)
@@ -90,7 +118,38 @@ def _split(lifter: Lifter, var: str, condition: Expr | None) -> Condition:
         fixed = all(_is_fixed(part) for part in scalars(lifted))
         (neighbours if fixed else match).append(lifted)
         texts["neighbours" if fixed else "match"].append(conjunct)
-    return Condition(var, _all_of(row), tuple(neighbours), tuple(match), texts)
+    return Condition(lifter.var, _all_of(row), tuple(neighbours), tuple(match), texts)
+
+
+def _of_numbers(lifter: Lifter, expr: Expr, schema: Schema) -> Scalar | None:
+    """A column of the row compared with a constant, where Motif's numbers are the host's."""
+    if not (isinstance(expr, Call) and expr.name in COMPARISONS and lifter.on_current_row(expr)):
+        return None
+    args = [lifter.row_expr(arg) for arg in expr.args]
+    match args:
+        case [Column(name=name), Literal(value=value)] | [Literal(value=value), Column(name=name)]:
+            constant = _as_number(value, schema[name])
+        case _:
+            return None
+    if constant is None:
+        return None
+    sides = [Const(constant) if isinstance(arg, Literal) else Read(lifter.columns.index(arg), CURRENT) for arg in args]
+    return Op(expr.name, tuple(sides), span=expr.span)
+
+
+def _as_number(value: LiteralValue, kind: Type) -> int | float | None:
+    """A constant among the values of a column; None where the host may take it for another number."""
+    match value:
+        case bool():
+            return None
+        case int() if kind.kind is Kind.INTEGER and lane(kind) is Lane.INT:
+            return value if -(2**63) <= value < 2**63 else None
+        case int() | Decimal() if kind == FLOAT and len(Decimal(value).as_tuple().digits) <= EXACT_DIGITS:
+            return float(value)
+        case float() if kind == FLOAT:
+            return value
+        case _:
+            return None
 
 
 def _conjuncts(expr: Expr) -> list[Expr]:

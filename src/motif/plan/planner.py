@@ -40,7 +40,7 @@ def plan(query: RowQuery, source: Source) -> Program:
     columns = HostColumns()
     keys = tuple(columns.index(key.expr) for key in query.partition)
     ties = _ties(query, source.schema)
-    conditions = split_conditions(query, columns, ties, source.dialect)
+    conditions = split_conditions(query, columns, ties, source)
     row_columns = tuple(None if c.row is None else columns.index(c.row) for c in conditions)
     outputs = plan_outputs(query, source.schema, columns)
     time = columns.index(query.order[0].expr) if query.within and query.order else None

@@ -12,7 +12,6 @@ from motif.plan.outputs import Folded, Gather, IsMatched, Leaf, Number, RowValue
 
 _KINDS: dict[type[t.DataType], Kind] = {
     t.BooleanType: Kind.BOOLEAN,
-    t.FloatType: Kind.FLOAT,
     t.DoubleType: Kind.FLOAT,
     t.StringType: Kind.STRING,
     t.CharType: Kind.STRING,
@@ -33,6 +32,8 @@ def type_of(kind: t.DataType) -> Type:
         return Type(Kind.DECIMAL, precision=kind.precision, scale=kind.scale)
     if type(kind) in _BITS:
         return Type(Kind.INTEGER, _BITS[type(kind)])
+    if isinstance(kind, t.FloatType):
+        return Type(Kind.FLOAT, 32)
     return Type(_KINDS.get(type(kind), Kind.OTHER))
 
 
