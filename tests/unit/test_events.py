@@ -16,7 +16,9 @@ import pytest
 import motif
 from motif.engine.events import parallel, promising
 from motif.errors import LimitExceeded, MotifError, QueryBindError, QueryDataError, UnsupportedQuery
+from motif.options import parsed_queries
 from motif.plan.events.functions import VECTORIZED
+from motif.testing.event_engines import Engine
 
 NOON = dt.datetime(2026, 1, 1, 12)
 PAIR = "SELECT a.x AS one, b.x AS two FROM SEQ(A a; B b) WHERE [k] WITHIN 10 s"
@@ -269,6 +271,11 @@ def test_slices_and_threads_change_nothing(monkeypatch: pytest.MonkeyPatch, quer
         "SELECT a.x AS one, b.x AS two FROM OR(SEQ(A a; B b), C c) WHERE [k] AND a.x > 0.5",
         "SELECT a.x AS one, COUNT(b) AS two FROM SEQ(A a; B b*; C c) WHERE [k]",
         "SELECT a.x AS one FROM SEQ(A a; NOT B b; C c) WHERE [k]",
+        "SELECT a.x AS one FROM SEQ(A a; B b; C c) WHERE [k] WITHIN 2500 ms",
+        "SELECT a.x AS one FROM ALL(A a, B b, C c) WHERE [k] WITHIN 2500 ms",
+        "SELECT a.x AS one FROM OR(SEQ(A a; B b), SEQ(C c; A d)) WHERE [k] WITHIN 900 ms",
+        "SELECT a.x AS one FROM SEQ(A a; B b+; C c) WHERE [k] AND a.x > 0.1 WITHIN 2900 ms",
+        "SELECT a.x AS one FROM SEQ(A a; B b; C c) WHERE [k] WITHIN 4 EVENTS",
     ],
 )
 def test_partitions_without_a_chance_change_nothing(monkeypatch: pytest.MonkeyPatch, query: str) -> None:
@@ -277,6 +284,28 @@ def test_partitions_without_a_chance_change_nothing(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(promising, "FEW_EVENTS", 0)
     assert motif.match(events, query).equals(some)
     assert some.num_rows > 50
+
+
+@pytest.mark.parametrize(
+    ("query", "left"),
+    [
+        ("SELECT a.k FROM SEQ(A a; B b) WHERE [k]", [1, 1, 2, 2, 3, 3, 4, 4, 4]),
+        ("SELECT a.k FROM SEQ(A a; B b) WHERE [k] WITHIN 5 s", [1, 1, 4, 4, 4]),
+        ("SELECT a.k FROM SEQ(A a; B b) WHERE [k] WITHIN 4 s", [4, 4, 4]),
+        ("SELECT a.k FROM ALL(A a, B b) WHERE [k] WITHIN 5 s", [1, 1, 3, 3, 4, 4, 4]),
+        ("SELECT a.k FROM SEQ(A a; B b) WHERE [k] WITHIN 2 EVENTS", [1, 1, 2, 2, 3, 3, 4, 4, 4]),
+        ("SELECT a.k FROM SEQ(A a; B b) WHERE [k] WITHIN 1 h", [1, 1, 2, 2, 3, 3, 4, 4, 4]),
+    ],
+)
+def test_partitions_in_which_events_are_too_far_apart_have_no_chance(query: str, left: list[int]) -> None:
+    """Near enough (1), too far (2), in the other order (3), overlapping (4), and one without a B (5)."""
+    rows = [(1, 0, "A"), (1, 5, "B"), (2, 0, "A"), (2, 9, "B"), (3, 0, "B"), (3, 5, "A")]
+    rows += [(4, 0, "A"), (4, 20, "B"), (4, 40, "A"), (5, 0, "A"), (5, 90, "A")]
+    events = [{"k": k, "ts": NOON + dt.timedelta(seconds=s), "type": kind} for k, s, kind in rows]
+    parsed = parsed_queries(query, "duckdb")
+    assert isinstance(parsed, list)
+    engine = Engine(parsed[0], events, {"k": "BIGINT", "ts": "TIMESTAMP", "type": "VARCHAR"})
+    assert engine.left().column(engine.program.keys[0]).to_pylist() == left
 
 
 def test_inequalities_over_many_blocks() -> None:

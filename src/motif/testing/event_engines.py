@@ -9,7 +9,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from motif.engine.arrays import chosen
 from motif.engine.events.functions import Functions
 from motif.engine.events.parallel import find_in_slices
 from motif.engine.events.promising import with_a_chance
@@ -59,7 +58,7 @@ class Engine:
 
     def left(self) -> pa.Table:
         """Events of partitions that may have a match."""
-        return chosen(self.table, with_a_chance(self.program, self.table, groups(self.table, self.program.keys)))
+        return with_a_chance(self.program, self.table, groups(self.table, self.program.keys))[0]
 
     def matches(
         self, *, compiled: bool = False, table: pa.Table | None = None, slices: int = 0

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from motif.engine.arrays import Array, arrow
+from motif.engine.arrays import Array
 from motif.engine.events.functions import Functions
 from motif.engine.events.joins import Mode, WayJoin
 from motif.engine.events.matches import EventMatches, joined
@@ -43,9 +43,7 @@ def match_events(
         compiled = True
     events = with_coded_keys(events, plan.keys)
     group = groups(events, plan.keys)
-    if (flags := promising(program, events, group)) is not None:
-        kept = np.flatnonzero(flags)
-        events, group = events.take(arrow(kept)), group[kept]
+    events, group = promising(program, events, group)
     shards = _parts(events.num_rows)
     # One order of steps for all: each would have to be compiled.
     estimates = _estimates(program, events, plan, group)

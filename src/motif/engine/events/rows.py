@@ -9,11 +9,11 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
-from motif.engine.arrays import Array, numpy_of, run_numbers, truth
+from motif.engine.arrays import Array, Lanes, numpy_of, run_numbers, truth
 from motif.engine.events.matches import EventMatches, Lists, nothing
 from motif.engine.matcher import Rows
 from motif.ir.event import Duration, EventCount
-from motif.ir.types import Kind
+from motif.ir.types import Kind, Type
 from motif.kernels.join import FAR
 from motif.plan.events.codegen import JoinCode
 from motif.plan.events.program import EventProgram, Mask
@@ -51,6 +51,11 @@ PlanKey = tuple[int, int | None, bool, bool]
 def ticks_of(program: EventProgram) -> int:
     """Units of time per microsecond."""
     return int(10 ** scale(program.types[program.time]))
+
+
+def moments(lanes: Lanes, kind: Type) -> Array:
+    """Times as whole numbers: of days, the microseconds."""
+    return lanes.values * DAY if kind.kind is Kind.DATE else np.ascontiguousarray(lanes.values)
 
 
 def bindable(mask: Mask, column: pa.Array) -> Array:
@@ -103,9 +108,7 @@ class EventRows:
         return ticks_of(self.program)
 
     def _moments(self, column: int) -> Array:
-        values = self.rows.lanes(column).values
-        is_date = self.program.types[column].kind is Kind.DATE
-        return values * DAY if is_date else np.ascontiguousarray(values)
+        return moments(self.rows.lanes(column), self.program.types[column])
 
     @cached_property
     def time(self) -> Array:
