@@ -140,9 +140,8 @@ class Arrangement:
             return lambda number: kept.slice(cuts[number], cuts[number + 1] - cuts[number])
         self._put_side_by_side()
         of_partition = (np.arange(int(self.group.max(initial=0)) + 1) % count).astype(np.min_scalar_type(count))
-        dealt = of_partition[self.group]
-        # What they are sorted by is brought together first: to sort what lies all over the table would take longer.
-        return lambda number: self._only(np.flatnonzero(dealt == number)).in_order()
+        dealt, order = of_partition[self.group], self.order  # once for all threads
+        return lambda number: self._only(np.flatnonzero(dealt == number), order).in_order()
 
     def _kept(self) -> pa.Table:
         return self.rows.select(range(self.plan.width))
@@ -151,10 +150,11 @@ class Arrangement:
         """Rows that came in pieces and stay where they are need not be copied; to pick some, it takes one piece."""
         self.rows = self.rows.combine_chunks()
 
-    def _only(self, members: Array) -> Arrangement:
+    def _only(self, members: Array, order: list[Array]) -> Arrangement:
+        """Some rows: what they are sorted by is brought together, as it takes longer to sort what lies far apart."""
         arrival = None if self.arrival is None else self.arrival[members]
         part = Arrangement(self.rows, self.plan, arrival, group=self.group[members], members=members)
-        part.order = [key[members] for key in self.order]
+        part.order = [key[members] for key in order]
         return part
 
     def _gathered(self, members: pa.Array, sequence: pa.Array, places: pa.Array) -> pa.Table:
