@@ -178,8 +178,7 @@ class Arrangement:
             return False
         if not self._rises(self.rows.slice(0, _LOOK)):
             return False
-        pieces = _pieces(self.rows)
-        return self.rows.num_rows <= _LOOK or all(map(self._rises, pieces))
+        return self.rows.num_rows <= _LOOK or all(map(self._rises, _pieces(self.rows)))
 
     def _rises(self, rows: pa.Table) -> bool:
         """Whether each row comes after the one before, and no partition goes on after another has begun."""

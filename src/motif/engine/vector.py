@@ -64,6 +64,7 @@ class Vectors:
         return np.broadcast_to(value, self.rows)
 
     def number(self, node: Const) -> np.generic:
+        """A constant in its lane; any where it is NULL."""
         match lane(node.type):
             case Lane.FLOAT:
                 return np.float64(node.value or 0)  # type: ignore[arg-type]

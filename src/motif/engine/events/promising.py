@@ -25,7 +25,7 @@ WORTH_IT = 0.7
 """Of more than so many events no one is left out: to move them takes longer."""
 CHUNK = 1 << 16
 """Events that are looked at together, so that what is worked out for them stays in the cache."""
-FAR = 1 << 61
+TOO_FAR = 1 << 61
 """Times that are further apart are not subtracted: the difference might not fit."""
 
 
@@ -63,7 +63,7 @@ def _are_near(program: EventProgram, events: pa.Table, group: Array, partitions:
     clock = moments(to_lanes(flat(events.column(program.time)), kind), kind)
     low, high = int(clock.min()), int(clock.max())
     window = within.microseconds * ticks_of(program)
-    if not window < high - low < FAR:
+    if not window < high - low < TOO_FAR:
         return np.ones(partitions, bool)
     spans = {}
     for var in {var for way in program.ways for var in _needed(way)}:
@@ -95,7 +95,7 @@ class Spans:
     @classmethod
     def of(cls, times: Array, group: Array, partitions: int) -> Spans:
         """Times are from 0 on."""
-        first, last = np.full(partitions, FAR), np.full(partitions, -FAR)
+        first, last = np.full(partitions, TOO_FAR), np.full(partitions, -TOO_FAR)
         np.minimum.at(first, group, times)
         np.maximum.at(last, group, times)
         return cls(first, last)
