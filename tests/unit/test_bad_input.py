@@ -508,6 +508,23 @@ def test_a_cast_that_fails_on_a_row(query: str) -> None:
     assert "Could not convert string 'x' to INT32" in error.message
 
 
+@pytest.mark.parametrize(("condition", "text"), [("price = 'x'", "'x'"), ("t > 0 AND ('' < A.price OR t = 9)", "''")])
+def test_a_number_compared_with_a_text_that_is_none(condition: str, text: str) -> None:
+    query = statement(f"ORDER BY t MEASURES t AS x PATTERN (A) DEFINE A AS {condition}")
+    error = refusal(query)
+    assert type(error) is QueryBindError
+    assert error.message.startswith("price is a number")
+    assert error.span is not None
+    assert query[error.span.start : error.span.end] == text
+
+
+@pytest.mark.parametrize(
+    "condition", ["price = '1'", "name = 'x'", "CAST(price AS DOUBLE) < 'inf'", "CAST(price AS VARCHAR) = 'x'"]
+)
+def test_texts_that_may_be_compared(condition: str) -> None:
+    ask(statement(f"ORDER BY t MEASURES t AS x PATTERN (A) DEFINE A AS {condition}"))
+
+
 def test_overflow_across_rows() -> None:
     table = pa.table({"t": [1, 2, 3], "v": [2**62, 2**62, 2**62]})
     clause = "MATCH_RECOGNIZE (ORDER BY t MEASURES t AS t PATTERN (A+ B) DEFINE B AS SUM(A.v) > 0)"

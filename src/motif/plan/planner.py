@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from motif import limits
 from motif.errors import QueryBindError, UnsupportedQuery
-from motif.ir.expr import Aggregate, Column, Expr, Interval, Label, Literal, Verbatim, walk
+from motif.ir.expr import COMPARISONS, Aggregate, At, Call, Column, Expr, Interval, Label, Literal, Verbatim, walk
 from motif.ir.query import MatchMode, RowQuery, Rows
 from motif.ir.types import Kind, Schema, Type
 from motif.plan import automaton as a
@@ -32,6 +32,8 @@ from motif.plan.scalar import (
 from motif.plan.source import Source, extent, host_types
 from motif.plan.typer import Typer
 
+_NUMBERS = (Kind.INTEGER, Kind.FLOAT, Kind.DECIMAL)
+
 
 def plan(query: RowQuery, source: Source) -> Program:
     """Check the query against its input and compile it."""
@@ -48,6 +50,8 @@ def plan(query: RowQuery, source: Source) -> Program:
         columns.index(Literal(1))  # rows that nothing is read of must still arrive
     types = host_types(query.source, columns.exprs, source)
     _check_row_conditions(query, conditions, row_columns, types)
+    if source.dialect == "duckdb":  # Spark may take such a text for NULL
+        _check_constants(query, conditions, source.schema)
     _check_measured(query, columns, types)
     typer = Typer(types, source.dialect, query.source)
     typed = _Typed(query, typer, columns, source)
@@ -100,6 +104,34 @@ def _not_a_condition(query: RowQuery, var: str, kind: Type, expr: Expr | None) -
         span=span or extent(define.condition),
         hint="compare it with something, for example <> 0 or IS NOT NULL",
     )
+
+
+def _check_constants(query: RowQuery, conditions: Sequence[Condition], schema: Schema) -> None:
+    """A number compared with a text that is none: DuckDB says so, too, but only once it reads a row, and not where."""
+    comparisons = [
+        node
+        for condition in conditions
+        for conjunct in condition.texts.get("row", ())
+        for node in walk(conjunct)
+        if isinstance(node, Call) and node.name in COMPARISONS
+    ]
+    for node in comparisons:
+        match [arg.arg if isinstance(arg, At) else arg for arg in node.args]:
+            case [Column(name=name), Literal(value=str(text)) as literal] | [
+                Literal(value=str(text)) as literal,
+                Column(name=name),
+            ] if schema[name].kind in _NUMBERS and _is_no_number(text):
+                raise QueryBindError(
+                    f"{name} is a number ({schema[name]}), '{text[:40]}' is not",
+                    source=query.source,
+                    span=literal.span or extent(node),
+                    hint="compare it with a number, or CAST the column to VARCHAR",
+                )
+
+
+def _is_no_number(text: str) -> bool:
+    """Nothing that a host takes for a number has no digit in it, but for what is beyond all numbers."""
+    return not any(map(str.isdigit, text)) and text.strip(" +-").casefold() not in ("inf", "infinity", "nan")
 
 
 def _check_measured(query: RowQuery, columns: HostColumns, types: Sequence[Type]) -> None:
