@@ -223,6 +223,15 @@ class Bench:
 
         return self._drain(motif.sql(self.query, spark=self._spark()))
 
+    def spark_motif_rows(self) -> int | None:
+        """The same where Spark reads and hands over, as it does with all but small tables of local files."""
+        setting = "spark.motif.readFiles"
+        self._spark().conf.set(setting, "false")
+        try:
+            return self.spark_motif()
+        finally:
+            self._spark().conf.unset(setting)
+
     def spark_match(self) -> int | None:
         """An event query."""
         return self._drain(self._matches(self._spark().read.parquet(str(self.file))))
@@ -248,6 +257,14 @@ class Bench:
 
         rows = self._spark().sql(self._spark_text()[0]).coalesce(1)
         return self._drain(rows.mapInArrow(count_rows, "rows long"))
+
+    def spark_files(self) -> int | None:
+        """The least: one task reads the columns by itself, and Spark hands nothing over."""
+        from spark_session import count_columns
+
+        columns = self._spark().sql(self._spark_text()[0]).columns
+        task = self._spark().range(1, numPartitions=1)
+        return self._drain(task.mapInArrow(count_columns(str(self.file), columns), "rows long"))
 
     def _exchanged(self, keys: list[str]) -> DataFrame:
         """Rows of a key together; all of them where time alone is the order."""

@@ -9,20 +9,22 @@ from pathlib import Path
 
 from definitions import HERE
 from figures import short
-from side_by_side import Race, by_workload, largest
+from side_by_side import FLOORS, OWN, Race, by_workload, largest
 
 FOLDER = HERE / "plots"
 COLORS = {
     "motif": "#4269d0", "match": "#4269d0", "spark motif": "#4269d0", "spark match": "#4269d0",
+    "spark motif rows": "#97b0ee",
     "duckdb-sql": "#e08e0b", "duckdb-native": "#9c6b4e", "polars": "#8e5bd6", "pandas": "#d6568f",
     "spark plain": "#e4572e", "flink": "#3ca951", "flink-plain": "#2a9d8f", "reference": "#9c6b4e",
-    "duckdb": "#7a828f", "spark sort": "#7a828f", "spark read": "#7a828f", "flink-scan": "#7a828f",
+    "duckdb": "#7a828f", "spark sort": "#7a828f", "spark read": "#7a828f", "spark files": "#7a828f",
+    "flink-scan": "#7a828f",
 }  # fmt: skip
 """The palette of Motif's own pictures; floors are grey."""
 NAMES = {"motif": "Motif in process", "match": "Motif in process", "spark motif": "Motif on Spark",
          "spark match": "Motif on Spark", "duckdb": "floor of the host", "spark sort": "floor of the host",
-         "spark read": "floor of the host", "flink-scan": "floor of the host"}  # fmt: skip
-FLOORS = ("duckdb", "spark sort", "spark read", "flink-scan")
+         "spark read": "floor of the host", "spark files": "floor of the host",
+         "spark motif rows": "Motif on Spark, rows read by Spark", "flink-scan": "floor of the host"}  # fmt: skip
 STYLE = """
 svg { font: 13px ui-sans-serif, system-ui, "Segoe UI", Roboto, sans-serif; color: #33415c; background: #ffffff; }
 text { fill: currentColor; dominant-baseline: central; }
@@ -102,7 +104,7 @@ def _depth(contender: str) -> int:
 
 
 def _is_motif(contender: str) -> bool:
-    return contender.endswith(("motif", "match"))
+    return contender in OWN
 
 
 def _mark(contender: str, x: float, y: float, race: Race) -> str:

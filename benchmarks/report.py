@@ -41,8 +41,9 @@ Read ratios, not seconds, and no difference below about a fifth: see [BIAS.md](B
 
 Seconds, and in brackets how many times as long as Motif it takes: Motif in process, and for lines of Spark, Motif on
 Spark. Below 1 the contender is faster than Motif. *Floors* match nothing: `duckdb` and `spark sort` read, sort and hand
-over the same columns, `spark read` has them read and handed over by one task, `flink-scan` reads them; what Motif takes
-beyond that is matching and its answer. All give the same number of matches.
+over the same columns, `spark read` has them read and handed over by one task, in `spark files` a task reads them by
+itself, `flink-scan` reads them; what Motif takes beyond that is matching and its answer. `spark motif rows` is Motif
+on Spark where it reads no file by itself. All give the same number of matches.
 
 {plots}
 

@@ -28,7 +28,7 @@ STARTS = ("start_s", "first_s")
 """What only the first run in a process knows: seconds until it was ready, and until it had answered."""
 QUICK_REPEATS = 2
 """The short form measures at most so often."""
-TRANSPORT = ("duckdb", "cold duckdb", "spark sort", "spark exchange", "spark read")
+TRANSPORT = ("duckdb", "cold duckdb", "spark sort", "spark exchange", "spark read", "spark files")
 """Floors: they hand over every row."""
 
 

@@ -21,23 +21,31 @@ from motif.engine.pace import PLAIN_SECONDS
 Row = dict[str, Any]
 IN_PROCESS = ("motif", "match")
 ON_SPARK = ("spark motif", "spark match")
-FLOORS = ("duckdb", "spark sort", "spark read", "flink-scan")
+FROM_ROWS = ("spark motif rows",)
+"""Motif on Spark where Spark reads, which it otherwise does not where a table is small and of local files."""
+OWN = (*IN_PROCESS, *ON_SPARK, *FROM_ROWS)
+FLOORS = ("duckdb", "spark sort", "spark read", "spark files", "flink-scan")
 """They match nothing: what the host costs alone."""
-HOST_FLOORS: dict[Sequence[str], tuple[str, ...]] = {IN_PROCESS: ("duckdb",), ON_SPARK: ("spark sort", "spark read")}
+HOST_FLOORS: dict[Sequence[str], tuple[str, ...]] = {
+    IN_PROCESS: ("duckdb",),
+    ON_SPARK: ("spark sort", "spark read", "spark files"),
+    FROM_ROWS: ("spark sort", "spark read"),
+}
 HOST_ALONE = {
     "duckdb": "DuckDB's own sort and hand-over take",
     "spark sort": "Spark's own sort and hand-over take",
     "spark read": "To read the rows in Spark and hand them over takes",
+    "spark files": "To read the columns in one task takes",
 }
 DISTRIBUTED = ("spark plain", "flink", "flink-plain")
-RANKS = ((IN_PROCESS, "in process"), (ON_SPARK, "on Spark"))
+RANKS = ((IN_PROCESS, "in process"), (ON_SPARK, "on Spark"), (FROM_ROWS, "on Spark, reading no file by itself,"))
 PLAIN_LOOP = f"""\
 Below {LOAD_FROM_ROWS:,} rows the loop of a new process is plain Python, below {COMPILE_FROM_ROWS:,} wherever it was
 never compiled before: it would take longer than the query. One that is asked again is compiled once it has taken
 {PLAIN_SECONDS:g} s all together, which so few runs as here do not reach."""
 TINY = 100_000
 """Tables with fewer rows say how long an answer takes at the least, and nothing of the rest."""
-FLINK_TARGETS = {IN_PROCESS: 50, ON_SPARK: 12}
+FLINK_TARGETS = {IN_PROCESS: 50, ON_SPARK: 12, FROM_ROWS: 12}
 """How many times as fast as Flink Motif should be."""
 
 
@@ -57,8 +65,7 @@ class Race:
 
     def rivals(self, names: Sequence[str]) -> list[Figure]:
         """Those it is compared with."""
-        own = {*IN_PROCESS, *ON_SPARK, *FLOORS}
-        asked = [figure for name, figure in self.figures.items() if name not in own]
+        asked = [figure for name, figure in self.figures.items() if name not in OWN + FLOORS]
         return asked if names == IN_PROCESS else [figure for figure in asked if figure.contender in DISTRIBUTED]
 
     def ratio(self, contender: str) -> float | None:
@@ -201,8 +208,7 @@ def _floor(race: Race, names: Sequence[str]) -> Figure | None:
 
 def _why(race: Race, mine: Figure, winner: Figure) -> str:
     """Where the time goes, as far as the floor tells."""
-    on_spark = mine.contender in ON_SPARK
-    floor = _floor(race, ON_SPARK if on_spark else IN_PROCESS)
+    floor = _floor(race, next(names for names, _ in RANKS if mine.contender in names))
     text = race.workload.why
     if floor is not None:
         share = f"{HOST_ALONE[floor.contender]} {seconds(floor.wall)} s"
@@ -248,7 +254,7 @@ def _question(sizes: Sequence[Race]) -> str:
 
 
 def _label(name: str) -> str:
-    return f"**{name}**" if name in IN_PROCESS + ON_SPARK else f"*{name}* (floor)" if name in FLOORS else name
+    return f"**{name}**" if name in OWN else f"*{name}* (floor)" if name in FLOORS else name
 
 
 def _cell(race: Race, name: str) -> str:

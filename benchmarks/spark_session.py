@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -37,3 +37,16 @@ def session(scratch: Path) -> SparkSession:
 def count_rows(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Look at nothing, count everything."""
     yield pa.record_batch({"rows": pa.array([sum(batch.num_rows for batch in batches)], pa.int64())})
+
+
+def count_columns(file: str, columns: Sequence[str]) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """Read columns of a file, and count their rows."""
+
+    def count(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import pyarrow.parquet as pq
+
+        tasks = sum(batch.num_rows for batch in batches)
+        table = pq.read_table(file, columns=list(columns), use_threads=False)
+        yield pa.record_batch({"rows": pa.array([tasks * table.num_rows], pa.int64())})
+
+    return count

@@ -1,31 +1,46 @@
 """Random queries through real Spark, against the reference: over 200 keys each, on 1 to 4 partitions or in one task.
 
+Those of one task are asked of rows that Spark has, and of files.
+
 The random text is read in Spark's dialect. What Spark itself does not offer is skipped and counted.
 """
 
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
+from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import motif
-from motif.errors import QueryDataError
+from motif.engine.order import crossing
+from motif.errors import QueryDataError, UnsupportedQuery
+from motif.hosts.duckdb import DuckSource
+from motif.hosts.duckdb_database import Database, quoted
+from motif.ir.expr import Column
 from motif.lang.statement import parse_clause
+from motif.plan.planner import plan
 from motif.testing.cases import same_rows
 from motif.testing.generate import random_example
 from motif.testing.reference import match_rows
 from motif.testing.tables import to_arrow
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 pytestmark = [pytest.mark.spark, pytest.mark.random]
 
 KEYS = 200
 SEEDS = range(500, 530)
 IN_ONE_TASK = range(530, 540)
+OF_FILES = range(540, 900)
+FILES = 12
+"""As many of them are asked, that need nothing but columns."""
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -39,7 +54,42 @@ def test_one_task_agrees_with_the_reference(seed: int, spark: SparkSession) -> N
     check(seed, spark)
 
 
-def check(seed: int, spark: SparkSession) -> None:
+@pytest.mark.usefixtures("small_tables")
+def test_files_agree_with_the_reference(spark: SparkSession, tmp_path: Path) -> None:
+    seeds = list(islice(filter(needs_only_columns, OF_FILES), FILES))
+    assert len(seeds) == FILES
+    for seed in seeds:
+        found = check(seed, spark, lambda table, seed=seed: stored(table, spark, tmp_path / str(seed)))  # type: ignore[misc]
+        assert "FileScan" not in found._jdf.queryExecution().executedPlan().toString(), seed
+
+
+def needs_only_columns(seed: int) -> bool:
+    """Whether nothing is asked of the host but columns as they are."""
+    clause, rows = random_example(random.Random(seed), 1)
+    try:
+        program = plan(parse_clause(clause), DuckSource(Database({"data": to_arrow(rows)}), "", quoted("data")))
+    except UnsupportedQuery:
+        return False
+    return all(isinstance(expr, Column) for expr in crossing(program))
+
+
+def stored(table: pa.Table, spark: SparkSession, folder: Path) -> DataFrame:
+    """In two files."""
+    folder.mkdir()
+    half = table.num_rows // 2
+    pq.write_table(in_utc(table.slice(0, half)), folder / "one.parquet")
+    pq.write_table(in_utc(table.slice(half)), folder / "other.parquet", row_group_size=100)
+    return spark.read.parquet(str(folder))
+
+
+def in_utc(table: pa.Table) -> pa.Table:
+    """Times as Spark has them where it is given a table."""
+    kinds = [pa.timestamp("us", "UTC") if pa.types.is_timestamp(kind) else kind for kind in table.schema.types]
+    return table.cast(pa.schema(zip(table.column_names, kinds, strict=True)))
+
+
+def check(seed: int, spark: SparkSession, made: Callable[[pa.Table], DataFrame] | None = None) -> DataFrame:
+    """Ask a random query; `made`: the table as a DataFrame."""
     clause, rows = random_example(random.Random(seed), KEYS)
     table = to_arrow(rows)
     query = parse_clause(clause, "spark")
@@ -49,12 +99,13 @@ def check(seed: int, spark: SparkSession) -> None:
         expected = match_rows(query, rows, table.column_names, steps=20_000)
     except QueryDataError:
         expected = None
-    frame = motif.match(spark.createDataFrame(table), clause)
+    frame = motif.match((made or spark.createDataFrame)(table), clause)
     if expected is None:
         with pytest.raises(Exception, match="QueryDataError"):
             frame.collect()
-        return
+        return frame
     found = [tuple(row) for row in frame.collect()]
     assert same_rows(found, expected), clause
     if expected:
         assert frame.columns == list(expected[0])
+    return frame

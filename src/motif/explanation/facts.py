@@ -197,7 +197,7 @@ def _variables(program: Program, row_sql: Callable[[Expr], str]) -> list[Variabl
         sql = None if condition.row is None else row_sql(condition.row)
         parts = [
             Part("the row", written.get("row", ()), sql),
-            Part("its numbers", written.get("numbers", ())),
+            Part("its values", written.get("values", ())),
             Part("its neighbours", written.get("neighbours", ())),
             Part("the match", written.get("match", ())),
         ]

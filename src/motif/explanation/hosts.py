@@ -64,20 +64,33 @@ def _spark_steps(program: Program, source: Any) -> list[Step]:
     exprs: Sequence[Expr] = crossing(program)
     items = [batch.row_sql(expr) for expr in exprs]
     select = ", ".join(f"{item} AS c{number}" for number, item in enumerate(items))
-    keys = ", ".join(batch.key_columns(program))
-    exchange = f"repartition by {keys}" if keys else "one partition: no PARTITION BY, so one task does all the work"
-    if batch.is_read_by_one_task(program, source):
-        exchange = NO_EXCHANGE
+    columns = crossing_notes(items, source.types_of(exprs))
+    if files := batch.own_files(program, source):
+        steps = [Step("One task reads", select, (_by_itself(len(files.paths)), *columns))]
+    else:
+        steps = [Step("Spark selects", select, columns), Step("Spark exchanges", "", (_exchanged(program, source),))]
     sort = (
         f"sorted in the worker, up to {batch.SORT_BYTES >> 20} MiB per task in memory, more with the help of its disk"
     )
     final = ", ".join(f"{batch.row_sql(expr)} AS {batch.quoted(name)}" for name, expr in program.outputs.columns)
     return [
-        Step("Spark selects", select, crossing_notes(items, source.types_of(exprs))),
-        Step("Spark exchanges", "", (exchange,)),
+        *steps,
         Step("Motif matches, inside mapInArrow", "", (sort, _what_comes_out(program))),
         Step("Spark selects the result", final),
     ]
+
+
+def _by_itself(files: int) -> str:
+    return f"{files} Parquet file{'' if files == 1 else 's'}, by itself: Spark hands no row over and exchanges none"
+
+
+def _exchanged(program: Program, source: Any) -> str:
+    from motif.hosts.spark import batch
+
+    if batch.is_read_by_one_task(program, source):
+        return NO_EXCHANGE
+    keys = ", ".join(batch.key_columns(program))
+    return f"repartition by {keys}" if keys else "one partition: no PARTITION BY, so one task does all the work"
 
 
 def crossing_notes(items: Sequence[str], types: Sequence[Type]) -> tuple[str, ...]:

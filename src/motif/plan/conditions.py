@@ -2,7 +2,7 @@
 
 A condition is a conjunction. Parts that speak of the current row alone are left to the host, which computes one
 boolean column per variable. Parts that also read rows at a fixed distance (PREV, NEXT) are computed column-wise on
-the sorted rows, and so are numbers compared with constants: they cross in any case, to tell rows apart that tie, and
+the sorted rows, and so are values compared with constants: they cross in any case, to tell rows apart that tie, and
 to compare them costs less than one more column that crosses. Only the rest runs inside the search. What is not left
 to the host reads *host columns*: the largest pieces of an expression that speak of one row are hoisted, so any
 function of the host works in them.
@@ -37,6 +37,7 @@ from motif.plan.scalar import (
     FLOAT,
     NATIVE,
     STRICT,
+    STRING,
     Base,
     Const,
     Fold,
@@ -103,12 +104,12 @@ def _split(lifter: Lifter, schema: Schema, condition: Expr | None) -> Condition:
     row: list[Expr] = []
     neighbours: list[Scalar] = []
     match: list[Scalar] = []
-    texts: dict[str, list[Expr]] = {"row": [], "numbers": [], "neighbours": [], "match": []}
+    texts: dict[str, list[Expr]] = {"row": [], "values": [], "neighbours": [], "match": []}
     for conjunct in _conjuncts(condition):
         known = lifter.own_label(conjunct)
-        if comparison := _of_numbers(lifter, known, schema):
+        if comparison := _of_values(lifter, known, schema):
             neighbours.append(comparison)
-            texts["numbers"].append(conjunct)
+            texts["values"].append(conjunct)
             continue
         if lifter.on_current_row(known):
             row.append(lifter.row_expr(known))
@@ -121,14 +122,14 @@ def _split(lifter: Lifter, schema: Schema, condition: Expr | None) -> Condition:
     return Condition(lifter.var, _all_of(row), tuple(neighbours), tuple(match), texts)
 
 
-def _of_numbers(lifter: Lifter, expr: Expr, schema: Schema) -> Scalar | None:
-    """A column of the row compared with a constant, where Motif's numbers are the host's."""
+def _of_values(lifter: Lifter, expr: Expr, schema: Schema) -> Scalar | None:
+    """A column of the row compared with a constant, where Motif's values are the host's."""
     if not (isinstance(expr, Call) and expr.name in COMPARISONS and lifter.on_current_row(expr)):
         return None
     args = [lifter.row_expr(arg) for arg in expr.args]
     match args:
         case [Column(name=name), Literal(value=value)] | [Literal(value=value), Column(name=name)]:
-            constant = _as_number(value, schema[name])
+            constant = _among(value, schema[name], lifter.dialect)
         case _:
             return None
     if constant is None:
@@ -137,9 +138,11 @@ def _of_numbers(lifter: Lifter, expr: Expr, schema: Schema) -> Scalar | None:
     return Op(expr.name, tuple(sides), span=expr.span)
 
 
-def _as_number(value: LiteralValue, kind: Type) -> int | float | None:
-    """A constant among the values of a column; None where the host may take it for another number."""
+def _among(value: LiteralValue, kind: Type, dialect: str) -> int | float | str | None:
+    """A constant among the values of a column; None where the host may take it for another one, or is faster."""
     match value:
+        case str() if kind == STRING and dialect == "spark":  # DuckDB compares texts faster than it hands them over
+            return value
         case bool():
             return None
         case int() if kind.kind is Kind.INTEGER and lane(kind) is Lane.INT:

@@ -15,7 +15,8 @@ from pyspark.sql import types as t
 
 from motif.engine.order import crossing, layout
 from motif.errors import MotifError, QueryBindError, QuerySyntaxError, Span, did_you_mean
-from motif.hosts.spark.exchange import is_small, row_limit, together
+from motif.hosts.spark.exchange import file_limit, is_small, row_limit, together
+from motif.hosts.spark.files import Files, files_of, matched_by_reading, one_task
 from motif.hosts.spark.types import leaf_schema, message_and_hint, type_of
 from motif.hosts.spark.worker import matcher
 from motif.ir.expr import Column, Expr
@@ -28,6 +29,7 @@ from motif.plan.bind import bind_errors
 from motif.plan.events.program import EventProgram
 from motif.plan.planner import plan
 from motif.plan.program import Program
+from motif.plan.scalar import Read, scalars
 from motif.plan.source import HostRefusal
 
 SORT_BYTES = 512 << 20
@@ -114,10 +116,15 @@ def run_program(program: Program, source: SparkSource) -> DataFrame:
     """The plan around the engine: exchange by key, match in the workers, scalars after."""
     exprs = crossing(program)
     kinds = source.spark_types(exprs)
-    use_unbounded_batches(source.frame.sparkSession)
-    rows = together(source.select(exprs), key_columns(program), row_limit(source.frame.sparkSession))
+    session = source.frame.sparkSession
+    use_unbounded_batches(session)
     work = matcher(program, layout(program, [type_of(kind) for kind in kinds]), SORT_BYTES)
-    leaves = rows.mapInArrow(work, leaf_schema(program.outputs.leaves, kinds))
+    schema = leaf_schema(program.outputs.leaves, kinds)
+    if files := own_files(program, source):
+        leaves = one_task(session).mapInArrow(matched_by_reading(files, work), schema)
+    else:
+        rows = together(source.select(exprs), key_columns(program), row_limit(session))
+        leaves = rows.mapInArrow(work, schema)
     try:
         with quiet():
             result = leaves.selectExpr(*final_columns(program))
@@ -125,6 +132,21 @@ def run_program(program: Program, source: SparkSource) -> DataFrame:
     except (AnalysisException, ParseException) as error:
         raise blamed(error, program, leaves) from None
     return result
+
+
+def own_files(program: Program, source: SparkSource) -> Files | None:
+    """What the task that matches reads by itself; None where Spark reads."""
+    exprs = crossing(program)
+    if not is_small(source.select(exprs), file_limit(source.frame.sparkSession)):
+        return None
+    compared = {
+        node.column
+        for parts in program.neighbours
+        for part in parts
+        for node in scalars(part)
+        if isinstance(node, Read)
+    }
+    return files_of(source.frame, exprs, source.spark_types(exprs), sorted({*program.keys, *compared}))
 
 
 def key_columns(program: Program | EventProgram) -> list[str]:

@@ -22,6 +22,8 @@ FILE_BYTES = 1 << 20
 """What one task reads in the time that it takes to open a file: less on a local disk, more in an object store."""
 EXCHANGED = 1.6
 """What a row that is exchanged and matched costs, all cores together, times one that is not exchanged."""
+HANDED_OVER = 2.0
+"""What a row that Spark reads, hands over and has matched costs, times one that the worker reads by itself."""
 MERELY_READ = frozenset(
     """
     Project Filter Union LogicalRelation DataSourceV2Relation DataSourceV2ScanRelation HiveTableRelation
@@ -58,16 +60,29 @@ def event_limit(functions: Collection[str]) -> int:
 
 def row_limit(session: SparkSession) -> int:
     """Bytes of rows that are not worth an exchange on this cluster."""
+    return _limit(session, 1)
+
+
+def file_limit(session: SparkSession) -> int:
+    """Bytes of files that are not worth an exchange if the task that matches reads them by itself."""
+    return _limit(session, HANDED_OVER)
+
+
+def _limit(session: SparkSession, saved: float) -> int:
     try:
-        return _row_limit(int(session.sparkContext.defaultParallelism))
+        return _bytes_for_one(int(session.sparkContext.defaultParallelism), saved)
     except PySparkException:  # Connect tells neither cores nor sizes
         return 0
 
 
-def _row_limit(cores: int) -> int:
-    """The n for which n = set-up + EXCHANGED * n / cores; there is none where an exchange never pays."""
-    saved = 1 - EXCHANGED / cores
-    return min(MOST_BYTES, int(SET_UP_BYTES / saved)) if saved > 0 else MOST_BYTES
+def _bytes_for_one(cores: int, saved: float) -> int:
+    """The n for which one task takes as long as all of them: n = saved * (set-up + EXCHANGED * n / cores).
+
+    `saved`: what a row costs that Spark hands over, times what it costs that task. There is no such n where an
+    exchange never pays.
+    """
+    left = 1 - saved * EXCHANGED / cores
+    return min(MOST_BYTES, int(saved * SET_UP_BYTES / left)) if left > 0 else MOST_BYTES
 
 
 def _bytes_to_read(rows: DataFrame) -> int | None:

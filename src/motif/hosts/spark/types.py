@@ -13,8 +13,6 @@ from motif.plan.outputs import Folded, Gather, IsMatched, Leaf, Number, RowValue
 _KINDS: dict[type[t.DataType], Kind] = {
     t.BooleanType: Kind.BOOLEAN,
     t.DoubleType: Kind.FLOAT,
-    t.StringType: Kind.STRING,
-    t.CharType: Kind.STRING,
     t.VarcharType: Kind.STRING,
     t.BinaryType: Kind.BINARY,
     t.DateType: Kind.DATE,
@@ -23,6 +21,8 @@ _KINDS: dict[type[t.DataType], Kind] = {
     t.DayTimeIntervalType: Kind.INTERVAL,
     t.NullType: Kind.NULL,
 }
+BY_BYTES = "UTF8_BINARY"
+"""The collation of texts that differ wherever their bytes do."""
 _BITS: dict[type[t.DataType], int] = {t.ByteType: 8, t.ShortType: 16, t.IntegerType: 32, t.LongType: 64}
 
 
@@ -34,6 +34,8 @@ def type_of(kind: t.DataType) -> Type:
         return Type(Kind.INTEGER, _BITS[type(kind)])
     if isinstance(kind, t.FloatType):
         return Type(Kind.FLOAT, 32)
+    if isinstance(kind, t.StringType | t.CharType):
+        return Type(Kind.STRING, ordered=getattr(kind, "collation", None) == BY_BYTES)
     return Type(_KINDS.get(type(kind), Kind.OTHER))
 
 
