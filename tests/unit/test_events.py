@@ -281,11 +281,14 @@ def test_slices_and_threads_change_nothing(monkeypatch: pytest.MonkeyPatch, quer
 def test_partitions_without_a_chance_change_nothing(monkeypatch: pytest.MonkeyPatch, query: str) -> None:
     events = many(4_000, 2_000)
     some = motif.match(events, query)
+    monkeypatch.setattr(promising, "COMPILE_FROM", 0)
+    assert motif.match(events, query).equals(some)
     monkeypatch.setattr(promising, "FEW_EVENTS", 0)
     assert motif.match(events, query).equals(some)
     assert some.num_rows > 50
 
 
+@pytest.mark.parametrize("compiled", [False, True])
 @pytest.mark.parametrize(
     ("query", "left"),
     [
@@ -297,15 +300,69 @@ def test_partitions_without_a_chance_change_nothing(monkeypatch: pytest.MonkeyPa
         ("SELECT a.k FROM SEQ(A a; B b) WHERE [k] WITHIN 1 h", [1, 1, 2, 2, 3, 3, 4, 4, 4]),
     ],
 )
-def test_partitions_in_which_events_are_too_far_apart_have_no_chance(query: str, left: list[int]) -> None:
+def test_partitions_in_which_events_are_too_far_apart_have_no_chance(
+    query: str, left: list[int], compiled: bool
+) -> None:
     """Near enough (1), too far (2), in the other order (3), overlapping (4), and one without a B (5)."""
     rows = [(1, 0, "A"), (1, 5, "B"), (2, 0, "A"), (2, 9, "B"), (3, 0, "B"), (3, 5, "A")]
     rows += [(4, 0, "A"), (4, 20, "B"), (4, 40, "A"), (5, 0, "A"), (5, 90, "A")]
     events = [{"k": k, "ts": NOON + dt.timedelta(seconds=s), "type": kind} for k, s, kind in rows]
+    assert keys_left(query, events, compiled=compiled) == left
+
+
+def keys_left(query: str, events: list[dict[str, Any]], *, compiled: bool) -> list[int]:
+    """Of the events of partitions that have a chance."""
     parsed = parsed_queries(query, "duckdb")
     assert isinstance(parsed, list)
-    engine = Engine(parsed[0], events, {"k": "BIGINT", "ts": "TIMESTAMP", "type": "VARCHAR"})
-    assert engine.left().column(engine.program.keys[0]).to_pylist() == left
+    engine = Engine(parsed[0], events, {"k": "BIGINT", "ts": "TIMESTAMP", "type": "VARCHAR", "x": "BIGINT"})
+    keys: list[int] = engine.left(compiled=compiled).column(engine.program.keys[0]).to_pylist()
+    return keys
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize(
+    ("query", "left"),
+    [
+        ("SELECT a.k FROM SEQ(A a; A b) WHERE [k] WITHIN 5 s", {1, 2, 3}),
+        ("SELECT a.k FROM SEQ(A a; A b) WHERE [k] AND b.x > 1 WITHIN 5 s", {1, 2}),
+        ("SELECT a.k FROM SEQ(a; B b) WHERE [k] WITHIN 5 s", {2, 4}),
+        ("SELECT a.k FROM OR(SEQ(A a; B b), SEQ(B c; B d)) WHERE [k] WITHIN 5 s", {2, 4}),
+        ("SELECT a.k FROM SEQ(A a; NOT C c; B b) WHERE [k] WITHIN 5 s", {2}),
+        ("SELECT a.k FROM SEQ(A a; C c) WHERE [k] WITHIN 5 s", set()),
+    ],
+)
+def test_what_a_way_must_bind_may_be_bound_by_the_same_events(query: str, left: set[int], compiled: bool) -> None:
+    rows = [(1, 0, "A", 1), (1, 1, "A", 2), (2, 0, "A", 2), (2, 1, "B", 1), (3, 0, "A", 1), (4, 9, "B", 3)]
+    events = [{"k": k, "ts": NOON + dt.timedelta(seconds=s), "type": kind, "x": x} for k, s, kind, x in rows]
+    assert set(keys_left(query, events, compiled=compiled)) == left
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_of_many_roles_only_some_are_asked_for(compiled: bool) -> None:
+    kinds = "ABCDEFGHIJ"
+    query = f"SELECT a.k FROM SEQ({'; '.join(f'{kind} {kind.lower()}' for kind in kinds)}) WHERE [k] WITHIN 1 m"
+    rows = [(1, kind) for kind in kinds] + [(2, kind) for kind in kinds[:8]] + [(3, kind) for kind in kinds[1:]]
+    events = [{"k": k, "ts": NOON + dt.timedelta(seconds=i), "type": kind, "x": 0} for i, (k, kind) in enumerate(rows)]
+    assert set(keys_left(query, events, compiled=compiled)) == {1, 2}
+
+
+@pytest.mark.parametrize(
+    ("events", "ready", "kept", "compiled"),
+    [
+        (100, True, True, False),
+        (2_000, True, True, True),
+        (100_000, False, True, False),
+        (300_000, False, True, True),
+        (300_000, False, False, False),
+        (2_000_000, False, False, True),
+    ],
+)
+def test_few_events_do_not_wait_for_a_compiler_to_leave_some_out(
+    monkeypatch: pytest.MonkeyPatch, events: int, ready: bool, kept: bool, compiled: bool
+) -> None:
+    monkeypatch.setattr(promising, "are_chances_ready", lambda: ready)
+    monkeypatch.setattr(promising, "are_chances_kept", lambda: kept)
+    assert promising.is_worth_compiling(events) == compiled
 
 
 def test_inequalities_over_many_blocks() -> None:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
-from motif.kernels import arith, columns, consume, fold, join, lists, reach, search
+from motif.kernels import arith, chance, columns, consume, fold, join, lists, reach, search
 from motif.kernels.native import Native
 
 Loop = Callable[..., Any]
@@ -68,6 +68,16 @@ def is_reach_kept() -> bool:
     return _compiled_reach().is_kept
 
 
+def are_chances_ready() -> bool:
+    """Whether `chance_loops` are there."""
+    return all(loop.is_loaded for loop in chance_loops())
+
+
+def are_chances_kept() -> bool:
+    """Whether they have only to be loaded from disk."""
+    return all(loop.is_kept for loop in chance_loops())
+
+
 def are_joins_ready(joins: tuple[Markers, ...], *, consuming: bool) -> bool:
     """Whether `consume_loop`, or `join_loop` for each of them, is there."""
     return all(loop.is_loaded for loop in _compiled_joins(joins, consuming))
@@ -95,6 +105,12 @@ def fold_loop(*, floats: bool, compiled: bool) -> Loop:
 def reach_loop(*, compiled: bool) -> Loop:
     """The loop that finds how far WITHIN lets matches go."""
     return _compiled_reach() if compiled else reach.reach
+
+
+@cache
+def chance_loops() -> tuple[Native, Native]:
+    """The compiled loops `complete` and `span`; few events take no loop but NumPy."""
+    return _native(chance.complete, _decorated(chance.complete)), _native(chance.span, _decorated(chance.span))
 
 
 @cache

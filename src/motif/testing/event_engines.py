@@ -56,9 +56,9 @@ class Engine:
         table = table.filter(pc.is_valid(table.column(self.program.time)))
         self.table = arrange(table, layout(self.program, source.types_of(crossing(self.program))))
 
-    def left(self) -> pa.Table:
+    def left(self, *, compiled: bool = False) -> pa.Table:
         """Events of partitions that may have a match."""
-        return with_a_chance(self.program, self.table, groups(self.table, self.program.keys))[0]
+        return with_a_chance(self.program, self.table, groups(self.table, self.program.keys), compiled=compiled)[0]
 
     def matches(
         self, *, compiled: bool = False, table: pa.Table | None = None, slices: int = 0

@@ -39,11 +39,12 @@ def match_events(
     expect_large_arrays()
     if not program.keys:
         return _unkeyed(program, arrange(events, plan), functions, compiled)
-    if compiled is None and events.num_rows >= compile_from(program):
-        compiled = True
     events = with_coded_keys(events, plan.keys)
     group = groups(events, plan.keys)
-    events, group = promising(program, events, group)
+    is_large = events.num_rows >= compile_from(program)
+    events, group = promising(program, events, group, compiled=compiled)
+    if compiled is None and is_large:
+        compiled = True
     shards = _parts(events.num_rows)
     # One order of steps for all: each would have to be compiled.
     estimates = _estimates(program, events, plan, group)

@@ -5,7 +5,7 @@ Where there are nearly as many partitions as events, most have none: to find tha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import combinations
@@ -13,71 +13,97 @@ from itertools import combinations
 import numpy as np
 import pyarrow as pa
 
-from motif.engine.arrays import Array, arrow, flat, numpy_of, to_lanes, truth
+from motif.engine.arrays import Array, arrow, flat, to_lanes
 from motif.engine.events.rows import bindable, moments, ticks_of
+from motif.engine.matcher import COMPILE_FROM_ROWS, READY_FROM_ROWS
 from motif.ir.event import Duration
-from motif.plan.events.program import EventProgram
+from motif.kernels.build import are_chances_kept, are_chances_ready, chance_loops
+from motif.plan.events.program import EventProgram, Mask
 from motif.plan.events.ways import Way
 
 FEW_EVENTS = 8
 """Looked at only where a partition has fewer on average: of larger ones nearly all can have a match."""
 WORTH_IT = 0.7
 """Of more than so many events no one is left out: to move them takes longer."""
-CHUNK = 1 << 16
+CHUNK = 1 << 18
 """Events that are looked at together, so that what is worked out for them stays in the cache."""
 TOO_FAR = 1 << 61
 """Times that are further apart are not subtracted: the difference might not fit."""
+BITS = tuple(np.uint8(1 << number) for number in range(8))
+"""Roles of an event are bits of a byte: no more are asked for."""
+COMPILE_FROM = 1_000_000
+"""Events from which on loops are compiled for this, which they are once: NumPy takes twice as long."""
 
 
-def promising(program: EventProgram, events: pa.Table, group: Array) -> tuple[pa.Table, Array]:
+def promising(
+    program: EventProgram, events: pa.Table, group: Array, *, compiled: bool | None = None
+) -> tuple[pa.Table, Array]:
     """Events of such partitions, and the numbers of these; all where it is not worth it. `group`: numbers so far."""
     if not len(group) or len(group) >= FEW_EVENTS * (int(group.max()) + 1):
         return events, group
-    return with_a_chance(program, events, group, worth_it=WORTH_IT)
+    if compiled is None:
+        compiled = is_worth_compiling(len(group))
+    return with_a_chance(program, events, group, worth_it=WORTH_IT, compiled=compiled)
+
+
+def is_worth_compiling(events: int) -> bool:
+    """Whether so many events are to be looked at by compiled loops."""
+    if events >= COMPILE_FROM or (events >= READY_FROM_ROWS and are_chances_ready()):
+        return True
+    return events >= COMPILE_FROM_ROWS and are_chances_kept()  # so many are joined by code that is loaded, too
 
 
 def with_a_chance(
-    program: EventProgram, events: pa.Table, group: Array, *, worth_it: float = 1.0
+    program: EventProgram, events: pa.Table, group: Array, *, worth_it: float = 1.0, compiled: bool = False
 ) -> tuple[pa.Table, Array]:
     """The same, of however many events; `worth_it`: the share of them that may be left."""
-    for have_a_chance in (_are_complete, _are_near):
-        possible = have_a_chance(program, events, group, int(group.max(initial=-1)) + 1)
-        kept = np.flatnonzero(possible[group])
-        if len(kept) < worth_it * len(group):
-            numbers = np.cumsum(possible, dtype=np.int32) - 1
-            events, group = events.take(arrow(kept)), numbers[group[kept]].astype(np.int64)
-    return events, group
+    needs = Needs.of(program)
+    complete = _complete if compiled else _complete_by_numpy
+    left = complete(group, _roles(needs.masks, events), needs.enough())
+    left = _near(program, needs, events, left, compiled=compiled)
+    if len(left.places) >= worth_it * len(group):
+        return events, group
+    return events.take(arrow(left.places)), left.group
 
 
-def _are_complete(program: EventProgram, events: pa.Table, group: Array, partitions: int) -> Array:
-    """Flags of partitions that have an event for everything that some way must bind."""
-    present = _present(program, events, group, partitions)
-    return _in_some_way(program, lambda way: [present[var] for var in _needed(way)], partitions)
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """What the ways through a pattern cannot do without."""
 
+    ways: tuple[Way, ...]
+    roles: dict[str, int]
+    """Variable -> the number of its mask, for those that are needed."""
+    masks: tuple[Mask | None, ...]
 
-def _are_near(program: EventProgram, events: pa.Table, group: Array, partitions: int) -> Array:
-    """Flags of partitions in which these may come in the order of the way, and WITHIN its time."""
-    within, kind = program.query.within, program.types[program.time]
-    if not isinstance(within, Duration) or program.start is not None or not len(group):
-        return np.ones(partitions, bool)
-    clock = moments(to_lanes(flat(events.column(program.time)), kind), kind)
-    low, high = int(clock.min()), int(clock.max())
-    window = within.microseconds * ticks_of(program)
-    if not window < high - low < TOO_FAR:
-        return np.ones(partitions, bool)
-    spans = {}
-    for var in {var for way in program.ways for var in _needed(way)}:
-        mask = program.mask[var]
-        flags = None if mask is None else bindable(mask, flat(events.column(mask.column)))
-        chosen = slice(None) if flags is None else np.flatnonzero(flags)
-        spans[var] = Spans.of(clock[chosen] - low, group[chosen], partitions)
-    return _in_some_way(program, lambda way: _meetings(way, spans, window), partitions)
+    @classmethod
+    def of(cls, program: EventProgram) -> Needs:
+        asked = {var: program.mask[var] for way in program.ways for var in _needed(way)}
+        masks = tuple(dict.fromkeys(asked.values()))[: len(BITS)]
+        return cls(program.ways, {var: masks.index(mask) for var, mask in asked.items() if mask in masks}, masks)
 
+    def enough(self) -> Array:
+        """For each set of roles, as bits, 1 if they are all that some way must bind."""
+        sets = np.arange(1 << len(self.masks))
+        wanted = [sum({1 << self.roles[var] for var in _needed(way) if var in self.roles}) for way in self.ways]
+        return reduce(np.logical_or, [sets & bits == bits for bits in wanted], sets < 0).astype(np.uint8)
 
-def _in_some_way(program: EventProgram, tests: Callable[[Way], list[Array]], partitions: int) -> Array:
-    """Flags of partitions for which all tests of a way hold."""
-    ways = [reduce(np.logical_and, tests(way), np.ones(partitions, bool)) for way in program.ways]
-    return reduce(np.logical_or, ways, np.zeros(partitions, bool))
+    def met(self, spans: Spans, window: int) -> Array:
+        """Flags of partitions in which all that some way must bind may be as near and in the order as it must."""
+        none = np.zeros(spans.first.shape[1], bool)
+        return reduce(np.logical_or, [self._met_by(way, spans, window) for way in self.ways], none)
+
+    def _met_by(self, way: Way, spans: Spans, window: int) -> Array:
+        """For each two events that the way must bind: where they may be near each other, and in order."""
+        met = np.ones(spans.first.shape[1], bool)
+        singles = [number for number in way.singles() if way.elements[number].var in self.roles]
+        for one, other in combinations(singles, 2):
+            earlier, later = (self.roles[way.elements[number].var] for number in (one, other))
+            met &= spans.first[later] - spans.last[earlier] <= window
+            if one in way.before[other]:
+                met &= spans.last[later] >= spans.first[earlier]
+            else:
+                met &= spans.first[earlier] - spans.last[later] <= window
+        return met
 
 
 def _needed(way: Way) -> list[str]:
@@ -85,55 +111,85 @@ def _needed(way: Way) -> list[str]:
     return [way.elements[number].var for number in way.singles()]
 
 
+def _roles(masks: Sequence[Mask | None], events: pa.Table) -> Array:
+    """For each event the masks that it passes, as bits."""
+    roles = np.zeros(events.num_rows, np.uint8)
+    for since in range(0, len(roles), CHUNK):
+        part = events.slice(since, CHUNK)
+        for bit, mask in zip(BITS, masks, strict=False):
+            passed = 1 if mask is None else bindable(mask, flat(part.column(mask.column)))
+            roles[since : since + CHUNK] |= passed * bit  # to shift takes ten times as long
+    return roles
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """Events that are left: where they are, their roles, and the numbers of their partitions."""
+
+    places: Array
+    roles: Array
+    group: Array
+    partitions: int
+
+    def only(self, possible: Array) -> Left:
+        """Those of the partitions that are flagged."""
+        numbers = np.cumsum(possible)
+        kept = np.flatnonzero(possible[self.group])
+        group = numbers[self.group[kept]] - 1
+        return Left(self.places[kept], self.roles[kept], group, int(numbers[-1]) if len(numbers) else 0)
+
+
+def _complete(group: Array, roles: Array, enough: Array) -> Left:
+    """Events of partitions that have enough roles."""
+    loop, _ = chance_loops()
+    partitions = int(group.max(initial=-1)) + 1
+    numbers = np.empty(partitions + 1, np.int32)
+    kept, kept_group = (np.empty(len(group) + 1, np.int64) for _ in range(2))
+    count = loop(group, roles, enough, np.zeros(partitions, np.uint8), numbers, kept, kept_group)
+    return Left(kept[:count], roles[kept[:count]], kept_group[:count], int(numbers[-1]))
+
+
+def _complete_by_numpy(group: Array, roles: Array, enough: Array) -> Left:
+    """The same without a compiler."""
+    seen = np.zeros(int(group.max(initial=-1)) + 1, np.uint8)
+    for bit in BITS[: len(enough).bit_length() - 1]:
+        found = np.zeros_like(seen)
+        np.maximum.at(found, group, roles & bit)  # faster, for a few bits, than all of them by bitwise_or.at
+        seen |= found
+    return Left(np.arange(len(group)), roles, group, len(seen)).only(enough[seen].view(bool))
+
+
+def _near(program: EventProgram, needs: Needs, events: pa.Table, left: Left, *, compiled: bool) -> Left:
+    """Events of partitions in which what a way must bind may come in its order, and WITHIN its time."""
+    within, kind = program.query.within, program.types[program.time]
+    if not isinstance(within, Duration) or program.start is not None or not len(left.places):
+        return left
+    clock = moments(to_lanes(flat(events.column(program.time).take(arrow(left.places))), kind), kind)
+    low, high = int(clock.min()), int(clock.max())
+    window = within.microseconds * ticks_of(program)
+    if not window < high - low < TOO_FAR:
+        return left
+    spans = Spans.of(left, clock - low, len(needs.masks), compiled=compiled)
+    return left.only(needs.met(spans, window))
+
+
 @dataclass(frozen=True, slots=True)
 class Spans:
-    """When the events that a variable may bind begin and end to come, per partition; where there are none, never."""
+    """When events begin and end to come, per role and partition; where there are none, never."""
 
     first: Array
     last: Array
 
     @classmethod
-    def of(cls, times: Array, group: Array, partitions: int) -> Spans:
+    def of(cls, events: Left, times: Array, roles: int, *, compiled: bool) -> Spans:
         """Times are from 0 on."""
-        first, last = np.full(partitions, TOO_FAR), np.full(partitions, -TOO_FAR)
-        np.minimum.at(first, group, times)
-        np.maximum.at(last, group, times)
-        return cls(first, last)
-
-
-def _meetings(way: Way, spans: Mapping[str, Spans], window: int) -> list[Array]:
-    """For each two events that the way must bind: where they may be near each other, and in order."""
-    tests = []
-    for one, other in combinations(way.singles(), 2):
-        earlier, later = spans[way.elements[one].var], spans[way.elements[other].var]
-        tests.append(later.first - earlier.last <= window)
-        if one in way.before[other]:
-            tests.append(later.last >= earlier.first)
-        else:
-            tests.append(earlier.first - later.last <= window)
-    return tests
-
-
-def _present(program: EventProgram, events: pa.Table, group: Array, partitions: int) -> dict[str, Array]:
-    """Per variable that is needed, the partitions with an event that it may bind."""
-    masks = {var: program.mask[var] for way in program.ways for var in _needed(way)}
-    numbers = {var: mask.number for var, mask in masks.items() if mask is not None and mask.number is not None}
-    present = {}
-    for var, mask in masks.items():
-        if var not in numbers:
-            present[var] = np.zeros(partitions, bool)
-            present[var][group if mask is None else group[truth(flat(events.column(mask.column))) != 0]] = True
-        elif var not in present and mask is not None:
-            present |= _by_class(numbers, numpy_of(flat(events.column(mask.column))), group, partitions)
-    return present
-
-
-def _by_class(numbers: Mapping[str, int], classes: Array, group: Array, partitions: int) -> dict[str, Array]:
-    """The same for all variables that ask for nothing but a class, in one pass over the events."""
-    width = max(int(classes.max(initial=0)), *numbers.values()) + 2  # those of no class are there, too
-    found = np.zeros(partitions * width, bool)
-    for since in range(0, len(group), CHUNK):
-        part = slice(since, since + CHUNK)
-        found[group[part] * width + (classes[part] + 1)] = True
-    by_class = found.reshape(partitions, width)
-    return {var: by_class[:, number + 1] for var, number in numbers.items()}
+        spans = cls(*(np.full((roles, events.partitions), never) for never in (TOO_FAR, -TOO_FAR)))
+        if compiled:
+            _, loop = chance_loops()
+            loop(events.group, events.roles, times, events.partitions, spans.first.reshape(-1), spans.last.reshape(-1))
+            return spans
+        for role in range(roles):
+            own = np.flatnonzero(events.roles & BITS[role])
+            np.minimum.at(spans.first[role], events.group[own], times[own])
+            np.maximum.at(spans.last[role], events.group[own], times[own])
+        return spans

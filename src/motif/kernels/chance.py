@@ -1,0 +1,42 @@
+"""Which partitions of events have a chance of a match, found in a few passes over events in any order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def complete(group: Any, roles: Any, enough: Any, seen: Any, numbers: Any, kept: Any, kept_group: Any) -> int:
+    """kept[:result] = the events of partitions that have all that some way must bind; kept_group: numbers of these.
+
+    enough[r] = 1 if the roles r, a bit for each, are all that it takes; seen[p]: the roles in partition p, 0 before.
+    numbers[p] = how many such partitions come before p; there is one more of them, for all.
+    """
+    for event in range(len(group)):
+        seen[group[event]] |= roles[event]
+    partitions = 0
+    for partition in range(len(seen)):
+        numbers[partition] = partitions
+        partitions += enough[seen[partition]]
+    numbers[len(seen)] = partitions
+    count = 0
+    for event in range(len(group)):
+        kept[count] = event  # the next one takes its place if it does not stay: a branch would be mispredicted often
+        count += enough[seen[group[event]]]
+    for place in range(count):
+        kept_group[place] = numbers[group[kept[place]]]
+    return count
+
+
+def span(group: Any, roles: Any, times: Any, partitions: int, first: Any, last: Any) -> int:
+    """When events begin and end to come: for the role of bit b in partition p, at b * partitions + p of both."""
+    for event in range(len(group)):
+        place = group[event]
+        moment = times[event]
+        left = roles[event]
+        while left:
+            if left & 1:
+                first[place] = min(first[place], moment)
+                last[place] = max(last[place], moment)
+            left >>= 1
+            place += partitions
+    return 0
