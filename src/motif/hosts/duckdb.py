@@ -19,6 +19,7 @@ from motif.errors import (
     Span,
 )
 from motif.hosts.duckdb_database import Database, Progress, Refused, batches, counted, quoted
+from motif.hosts.prefetch import ahead
 from motif.ir.expr import Column, Expr
 from motif.ir.query import RowQuery
 from motif.ir.render import render_row_sql
@@ -222,7 +223,7 @@ def final_columns(program: Planned, source: DuckSource, leaves: pa.Table) -> pa.
 
 def _drive(session: Session, reader: pa.RecordBatchReader, progress: Progress | None) -> Iterator[pa.Table]:
     yield from session.feed(pa.Table.from_batches([], reader.schema))
-    for batch in batches(reader):
+    for batch in ahead(batches(reader)):
         yield from session.feed(batch)
         if progress is not None:
             progress(batch.num_rows)

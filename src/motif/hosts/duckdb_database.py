@@ -22,7 +22,6 @@ from motif.errors import (
     did_you_mean,
 )
 from motif.hosts.frames import is_path, reader_of, to_arrow
-from motif.hosts.prefetch import ahead
 
 BATCH_ROWS = 1 << 18
 Progress = Callable[[int], None]
@@ -184,9 +183,9 @@ def literal(text: str) -> str:
 
 
 def batches(reader: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
-    """What a query gives, read ahead; a row that it fails on is an error of the data."""
+    """What a query gives; a row that it fails on is an error of the data."""
     try:
-        yield from ahead(reader)
+        yield from reader
     except (pa.ArrowException, OSError, duckdb.Error) as error:
         raise QueryDataError(_first_line(error)) from None
 
