@@ -18,7 +18,7 @@ from motif.engine import partitions as engine_partitions
 from motif.engine.arrays import decoded, flat
 from motif.engine.order import Arrangement, Layout, SortColumn, arrange
 from motif.engine.partitions import groups, own_numbers, with_coded_keys
-from motif.hosts.duckdb import type_of
+from motif.hosts.duckdb_types import type_of
 from motif.hosts.spark import worker
 from motif.ir.expr import Column
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, TypeVar
 
 import pyarrow as pa
 
@@ -19,11 +20,13 @@ from motif.errors import (
     Span,
 )
 from motif.hosts.duckdb_database import Database, Progress, Refused, batches, counted, quoted
+from motif.hosts.duckdb_types import type_of
+from motif.hosts.kept_plans import kept, text_key
 from motif.hosts.prefetch import ahead
 from motif.ir.expr import Column, Expr
 from motif.ir.query import RowQuery
 from motif.ir.render import render_row_sql
-from motif.ir.types import Kind, Schema, Type
+from motif.ir.types import Schema, Type
 from motif.lang.statement import Clause, Statement
 from motif.plan.bind import bind_errors
 from motif.plan.events.program import EventProgram
@@ -38,23 +41,6 @@ MANY_KEYS = 0.6
 MANY_BATCHES = 32
 """Keys that are whole numbers may spread over so many times the rows of the first batch: there is more to come."""
 _LEAVES = "__motif_leaves"
-_KINDS = {
-    "boolean": Kind.BOOLEAN,
-    "double": Kind.FLOAT,
-    "varchar": Kind.STRING,
-    "enum": Kind.STRING,
-    "uuid": Kind.STRING,
-    "blob": Kind.BINARY,
-    "date": Kind.DATE,
-    "time": Kind.TIME,
-    "timestamp": Kind.TIMESTAMP,
-    "timestamp_s": Kind.TIMESTAMP,
-    "timestamp_ms": Kind.TIMESTAMP,
-    "timestamp_ns": Kind.TIMESTAMP,
-    "timestamp with time zone": Kind.TIMESTAMP_TZ,
-    '"null"': Kind.NULL,
-    "null": Kind.NULL,
-}
 _COMING_BACK = (
     pa.types.is_boolean,
     pa.types.is_integer,
@@ -64,27 +50,10 @@ _COMING_BACK = (
     pa.types.is_date32,
     pa.types.is_decimal128,
 )
-_INTEGERS = {"tinyint": 8, "smallint": 16, "integer": 32, "bigint": 64, "hugeint": 128}
-
-
-def type_of(name: str) -> Type:
-    """A DuckDB type as Motif knows it."""
-    name = name.lower()
-    if decimal := re.fullmatch(r"decimal\((\d+),\s*(\d+)\)", name):
-        return Type(Kind.DECIMAL, precision=int(decimal[1]), scale=int(decimal[2]))
-    if name in _INTEGERS:
-        return Type(Kind.INTEGER, _INTEGERS[name])
-    if name.startswith("u") and name[1:] in _INTEGERS:
-        return Type(Kind.INTEGER, _INTEGERS[name[1:]], signed=False)
-    if name == "float":
-        return Type(Kind.FLOAT, 32)
-    if name.startswith("enum("):
-        return Type(Kind.STRING, ordered=False)
-    return Type(_KINDS.get(name, Kind.OTHER), scale=3 if name == "timestamp_ns" else 0)
-
 
 Planned = Program | EventProgram
 """A program of either language: their outputs look alike to a host."""
+P = TypeVar("P", bound=Planned)
 
 
 def row_sql(expr: Expr) -> str:
@@ -92,17 +61,26 @@ def row_sql(expr: Expr) -> str:
     return render_row_sql(expr, quoted, "duckdb")
 
 
+@dataclass(slots=True)
+class Told:
+    """What DuckDB said of an input."""
+
+    schema: Schema = field(default_factory=dict)
+    types: dict[Expr, Type] = field(default_factory=dict)
+    is_lasting: bool = True
+    """Types are what they are; a value may be another one the next time."""
+
+
 class DuckSource:
     """The input of one clause."""
 
     dialect = "duckdb"
 
-    def __init__(self, database: Database, ctes: str, relation: str) -> None:
+    def __init__(self, database: Database, ctes: str, relation: str, told: Told | None = None) -> None:
         self.database = database
         self.ctes = ctes
         self.relation = relation
-        self._schema: Schema | None = None
-        self._types: dict[Expr, Type] = {}
+        self.told = told or Told()
 
     def select(self, items: str, rest: str = "") -> str:
         """A query over the input."""
@@ -110,25 +88,33 @@ class DuckSource:
 
     @property
     def schema(self) -> Schema:
-        if self._schema is None:
-            self._schema = {name: type_of(kind) for name, kind in self.database.describe(self.select("*"))}
-            self._types = {Column(name): kind for name, kind in self._schema.items()}
-        return self._schema
+        if not self.told.schema:
+            self.told.schema = {name: type_of(kind) for name, kind in self.database.describe(self.select("*"))}
+            self.told.types = {Column(name): kind for name, kind in self.told.schema.items()}
+        return self.told.schema
 
     def empty(self) -> DuckSource:
         """The same columns without a row."""
         return DuckSource(self.database, self.ctes, f"(SELECT * FROM {self.relation} LIMIT 0) AS nothing")
 
+    @property
+    def elsewhere(self) -> Callable[[Database], DuckSource]:
+        """The same input in another database with tables that are alike."""
+        return partial(DuckSource, ctes=self.ctes, relation=self.relation, told=self.told)
+
     def types_of(self, exprs: Sequence[Expr]) -> list[Type]:
-        unknown = [expr for expr in dict.fromkeys(exprs) if expr not in self._types]  # to ask takes half a millisecond
+        unknown = [
+            expr for expr in dict.fromkeys(exprs) if expr not in self.told.types
+        ]  # to ask takes half a millisecond
         try:
             kinds = self.database.describe(self.select(columns_sql(unknown))) if unknown else []
         except Refused as refused:
             raise HostRefusal(refused.message) from None
-        self._types |= {expr: type_of(kind) for expr, (_, kind) in zip(unknown, kinds, strict=True)}
-        return [self._types[expr] for expr in exprs]
+        self.told.types |= {expr: type_of(kind) for expr, (_, kind) in zip(unknown, kinds, strict=True)}
+        return [self.told.types[expr] for expr in exprs]
 
     def on_nulls(self, exprs: Sequence[Expr]) -> list[object]:
+        self.told.is_lasting = False
         items = ", ".join(row_sql(expr) for expr in exprs)
         nothing = f"(SELECT * FROM {self.relation} WHERE FALSE) AS nothing RIGHT JOIN (SELECT 1) AS one ON TRUE"
         return list(self.database.execute(f"{self.ctes} SELECT {items} FROM {nothing}").fetchall()[0])
@@ -317,6 +303,22 @@ def _comes_back(kind: pa.DataType) -> bool:
 
 def plan_statement(database: Database, statement: Statement) -> list[tuple[Program, DuckSource]]:
     """Check and compile every clause, and let DuckDB look at the text around them, before any row is read."""
+    return planned(database, statement.text, lambda: _plans(database, statement))
+
+
+def planned(
+    database: Database, query: Hashable | None, plan: Callable[[], list[tuple[P, DuckSource]]]
+) -> list[tuple[P, DuckSource]]:
+    """Programs and their inputs as `plan` gives them, or gave them for the same query over tables that are alike."""
+
+    def lasting() -> tuple[list[tuple[P, Callable[[Database], DuckSource]]], bool]:
+        plans = plan()
+        return [(program, source.elsewhere) for program, source in plans], all(s.told.is_lasting for _, s in plans)
+
+    return [(program, source(database)) for program, source in kept(database.state, query, lasting)]
+
+
+def _plans(database: Database, statement: Statement) -> list[tuple[Program, DuckSource]]:
     plans = []
     for clause in statement.clauses:
         program, source = plan_clause(database, statement, clause)
@@ -364,8 +366,14 @@ def statement_errors(statement: Statement, tables: Mapping[str, Any]) -> list[Mo
 
 def match_table(data: Any, query: RowQuery, *, compiled: bool | None = None) -> pa.Table:
     """Matches of one clause over one table or file."""
-    source = DuckSource(Database({"data": data}), "", quoted("data"))
+    database = Database({"data": data})
+    [(program, source)] = planned(database, text_key(query), lambda: [_checked(query, database)])
+    return run_program(program, source, compiled=compiled)
+
+
+def _checked(query: RowQuery, database: Database) -> tuple[Program, DuckSource]:
+    source = DuckSource(database, "", quoted("data"))
     program = plan(query, source)
     if not program.outputs.is_plain:
         empty_result(program, source)
-    return run_program(program, source, compiled=compiled)
+    return program, source

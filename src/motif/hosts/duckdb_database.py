@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -22,8 +22,11 @@ from motif.errors import (
     did_you_mean,
 )
 from motif.hosts.frames import is_path, reader_of, to_arrow
+from motif.hosts.kept_plans import version_of
 
 BATCH_ROWS = 1 << 18
+State = tuple[tuple[str, Hashable], ...]
+"""Of tables by name: what is different once one of them is another one."""
 Progress = Callable[[int], None]
 """Called with the number of rows taken in since the last call."""
 
@@ -76,24 +79,32 @@ class Database:
             if not Path(path).exists():
                 raise MotifError(f"there is no file {path} (table {name})", hint="paths are relative to where you are")
         self.files = tuple(sorted(set(files.values())))
-        self.connection = _instance(self.files).cursor()
+        self._states = {name: _state_of(path) for name, path in files.items()}
+        views = self.state if len(files) == len(tables) else None
+        self._key: Key = os.getpid(), str(Path.cwd()), self.files, views
+        self.connection = _instance(self._key, {} if views is None else files).cursor()
         for name, data in tables.items():
-            if name in files:
-                self._add_file(name, files[name])
-            else:
-                self.connection.register(name, to_arrow(data))
+            if name not in files:
+                self.add(name, to_arrow(data))
+            elif views is None:
+                _show(self.connection, "TEMP VIEW", name, files[name])
 
     @property
     def is_parquet(self) -> bool:
         """Whether all tables are files whose metadata answer simple questions without reading them."""
         return len(self.files) == len(self.tables) and all(reader_of(path) == "read_parquet" for path in self.files)
 
-    def _add_file(self, name: str, path: str) -> None:
-        select = f"SELECT * FROM {reader_of(path)}({literal(path)})"
-        try:
-            self.connection.execute(f"CREATE TEMP VIEW {quoted(name)} AS {select}")
-        except duckdb.Error as error:
-            raise MotifError(f"cannot read {path}: {Refused(error).message}") from None
+    @property
+    def state(self) -> State | None:
+        """Equal for tables over which the same is planned; None where a change of theirs could be missed."""
+        known = tuple((name, state) for name, state in self._states.items() if state is not None)
+        return known if len(known) == len(self._states) else None
+
+    @property
+    def content(self) -> State | None:
+        """Equal for tables with the same rows; None where that is not known: of tables in memory, it never is."""
+        *_, views = self._key
+        return views if views and views == self.state else None
 
     def execute(self, sql: str) -> duckdb.DuckDBPyConnection:
         """Run one statement; DuckDB's refusal comes as `Refused`."""
@@ -125,35 +136,49 @@ class Database:
     def add(self, name: str, table: pa.Table) -> None:
         """Make a result a table of its own."""
         self.connection.register(name, table)
+        self._states[name] = table.schema.serialize().to_pybytes()
 
     def _refused(self, error: duckdb.Error, before: int = 0) -> Refused:
         if isinstance(error, duckdb.FatalException | duckdb.InternalException):
-            _INSTANCES.pop(_key(self.files), None)  # it refuses everything from now on
+            _INSTANCES.pop(self._key, None)  # it refuses everything from now on
         return Refused(error, self.tables, before)
 
 
-Key = tuple[int, str, tuple[str, ...]]
+Key = tuple[int, str, tuple[str, ...], State | None]
+"""Process, folder, files, and what the files were when views of them were made."""
 _INSTANCES: dict[Key, duckdb.DuckDBPyConnection] = {}
 MOST_INSTANCES = 4
 
 
-def _instance(files: tuple[str, ...]) -> duckdb.DuckDBPyConnection:
-    """A database that can open these files and nothing else; tables and views are those of its cursors.
+def _instance(key: Key, views: Mapping[str, str]) -> duckdb.DuckDBPyConnection:
+    """A database that can open the files of its key and nothing else, with views of files by name.
 
     It takes longer to open than most queries over a few thousand rows, so the last ones are kept. A process that was
     forked opens its own: the threads of its parent's are not there. Relative paths are those of the folder we are in.
     """
-    key = _key(files)
     instance = _INSTANCES.get(key)
     if instance is None:
         for old in [one for one in list(_INSTANCES) if one[0] == key[0]][: 1 - MOST_INSTANCES]:
             _INSTANCES.pop(old, None)
-        instance = _INSTANCES[key] = _opened(files)
+        instance = _opened(key[2])
+        for name, path in views.items():
+            _show(instance, "VIEW", name, path)
+        _INSTANCES[key] = instance
     return instance
 
 
-def _key(files: tuple[str, ...]) -> Key:
-    return os.getpid(), str(Path.cwd()), files
+def _state_of(path: str) -> Hashable | None:
+    version = version_of(path)
+    return None if version is None else (path, version)
+
+
+def _show(connection: duckdb.DuckDBPyConnection, kind: str, name: str, path: str) -> None:
+    """Let statements read a file by a name."""
+    select = f"SELECT * FROM {reader_of(path)}({literal(path)})"
+    try:
+        connection.execute(f"CREATE {kind} {quoted(name)} AS {select}")
+    except duckdb.Error as error:
+        raise MotifError(f"cannot read {path}: {Refused(error).message}") from None
 
 
 def _opened(files: tuple[str, ...]) -> duckdb.DuckDBPyConnection:

@@ -13,8 +13,9 @@ from motif.engine.events.functions import Functions
 from motif.engine.events.parallel import match_events
 from motif.engine.order import crossing, layout
 from motif.errors import MotifError, QueryBindError, did_you_mean
-from motif.hosts.duckdb import DuckSource, columns_sql, final_columns, row_sql, user_errors
+from motif.hosts.duckdb import DuckSource, columns_sql, final_columns, planned, row_sql, user_errors
 from motif.hosts.duckdb_database import Database, Progress, literal, quoted
+from motif.hosts.kept_plans import kept, text_key
 from motif.ir.event import EventQuery
 from motif.ir.expr import Call, Column
 from motif.plan.events.planner import bind_event_errors, plan_events
@@ -75,6 +76,12 @@ class Stack:
         """Class and table of matches that are events."""
 
     def plan(self, query: EventQuery, functions: Callables) -> tuple[EventProgram, DuckSource]:
+        """Check the query against its events and compile it."""
+        key = text_key(query, self.named, self.stream, tuple(self.composites), frozenset(functions))
+        [found] = planned(self.database, key, lambda: [self._planned(query, functions)])
+        return found
+
+    def _planned(self, query: EventQuery, functions: Callables) -> tuple[EventProgram, DuckSource]:
         source = self.source(query)
         stream = self.stream
         if self.named and stream.type is None:
@@ -157,7 +164,8 @@ def _have_times(program: EventProgram, source: DuckSource) -> bool:
     if program.filter is None or not source.database.is_parquet:
         return False
     untimed = row_sql(Call("is null", (Column(program.stream.time),)))
-    return not source.database.execute(source.select("1", f"WHERE {untimed} LIMIT 1")).fetchall()
+    question = source.select("1", f"WHERE {untimed} LIMIT 1")
+    return kept(source.database.content, question, lambda: (not source.database.execute(question).fetchall(), True))
 
 
 def run_program(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from functools import cached_property
 
 from motif.ir.expr import Expr
 from motif.ir.query import RowQuery
@@ -52,9 +53,9 @@ class Memory:
     """They hold only for paths with the same signature."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Program:
-    """See the module."""
+    """See the module; without slots, so that what follows from it is worked out once."""
 
     query: RowQuery
     dialect: str
@@ -92,7 +93,7 @@ class Program:
         """No condition depends on the match: linear time is guaranteed."""
         return not any(self.dependent)
 
-    @property
+    @cached_property
     def fingerprint(self) -> str:
         """Names the query in saved state: equal for equal meaning."""
         text = f"{self.version}\n{self.dialect}\n{render_query(self.query)}\n{self.types}"
