@@ -7,8 +7,10 @@ import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Literal, TypeVar, overload
 
+from motif import limits
 from motif.errors import MotifError, QueryBindError, did_you_mean
 from motif.ir.event import EventQuery, PickMode
 from motif.ir.query import RowQuery
@@ -17,7 +19,7 @@ from motif.lang.builder import EventPattern, RowPattern
 from motif.lang.lexer import tokenize
 from motif.lang.snoop import is_event_query, parse_events
 from motif.lang.snoop.duration import GLUED_UNITS, parse_duration
-from motif.limits import LIMITS
+from motif.limits import Limits
 from motif.plan.events.functions import VECTORIZED
 from motif.plan.events.program import Stream
 
@@ -147,7 +149,7 @@ class LiveOptions(StreamOptions):
 def is_events(query: Any) -> bool:
     """Whether it is an event query, or several of them, rather than SQL or a clause."""
     if isinstance(query, str):
-        return is_event_query(query)
+        return _is_event_text(query, limits.LIMITS)
     return isinstance(query, list | tuple | EventPattern | EventQuery)
 
 
@@ -155,7 +157,10 @@ def parsed_queries(query: Any, dialect: Dialect) -> RowQuery | list[EventQuery]:
     """A query as text, from the builder, or several event queries."""
     if isinstance(query, RowPattern | RowQuery):
         return query.query if isinstance(query, RowPattern) else query
-    parsed = [_parsed(part, dialect) for part in event_parts(query, dialect)]
+    if isinstance(query, str):
+        parsed = list(_parsed_text(query, dialect, limits.LIMITS))
+    else:
+        parsed = [_parsed(part, dialect) for part in event_parts(query, dialect)]
     for part in parsed[:-1]:
         if part.name is None:
             raise QueryBindError(
@@ -213,6 +218,19 @@ def _blank(text: str) -> str:
     return re.sub(r"[^\n]", " ", text)
 
 
+# Queries are asked again and again; what is read in a text also depends on the limits.
+
+
+@lru_cache(maxsize=64)
+def _is_event_text(text: str, _limits: Limits) -> bool:
+    return is_event_query(text)
+
+
+@lru_cache(maxsize=64)
+def _parsed_text(text: str, dialect: Dialect, known: Limits) -> tuple[EventQuery, ...]:
+    return tuple(parse_events(part, dialect, known) for part in split_text(text, dialect))
+
+
 def _parsed(query: str | EventPattern | EventQuery, dialect: Dialect) -> EventQuery:
     if isinstance(query, EventQuery):
         return query
@@ -231,13 +249,13 @@ def text_of(query: str | EventPattern | EventQuery, dialect: Dialect) -> str:
 
 def notes_on(query: EventQuery) -> list[str]:
     """What a user may want to know before running the query."""
-    found = []
+    found, most = [], limits.LIMITS.each_events
     for event in query.events():
         endless = event.repeat is not None and event.repeat.high is None
         if endless and query.pick(event.var) is PickMode.EACH:
             found.append(
                 f"PICK EACH {event.var} forms every list of events: 2^n of them for n events, "
-                f"at most each_events = {LIMITS.each_events}; an upper bound in its quantifier, or PICK ALL, is kinder"
+                f"at most each_events = {most}; an upper bound in its quantifier, or PICK ALL, is kinder"
             )
     return found
 
