@@ -42,7 +42,8 @@ def test_a_part_of_a_column(kind: pa.DataType) -> None:
 
 
 @pytest.mark.parametrize("text", ["123456789", "a\0", "\0"])
-def test_texts_that_no_number_stands_for(text: str) -> None:
+def test_texts_that_no_number_stands_for(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(partitions, "PACKED_ROWS", 0)
     assert packed(texts(["a", text], pa.string())) is None
     assert coded(pa.chunked_array([texts(["a", text, "a"], pa.string())])).to_pylist() == ["a", text, "a"]
 
@@ -52,6 +53,7 @@ def test_texts_that_no_number_stands_for(text: str) -> None:
 def test_codes_are_those_of_arrow(seed: int, kind: pa.DataType, monkeypatch: pytest.MonkeyPatch) -> None:
     """One code for each value, in the order in which they come, also where a text is long or odd."""
     monkeypatch.setattr(partitions, "CODED_ROWS", 7)
+    monkeypatch.setattr(partitions, "PACKED_ROWS", (0, 61)[seed % 2])
     rng = random.Random(seed)
     rare = ["longer than eight", "\0", "b"][seed % 3]
     chosen: list[str | None] = [rng.choice([*SHORT, None]) if rng.random() < 0.95 else rare for _ in range(60)]

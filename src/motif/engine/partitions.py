@@ -15,6 +15,8 @@ from motif.engine.threads import cores, on_threads
 TEXTS = (pa.large_string(), pa.large_binary())
 CODED_ROWS = 1 << 19
 """Fewer rows than this are not worth a thread."""
+PACKED_ROWS = 1 << 15
+"""Fewer texts than this are told apart as they are."""
 FEW_ROWS = 1 << 10
 """So many are looked at first."""
 SPREAD = 2
@@ -32,7 +34,7 @@ def with_coded_keys(rows: pa.Table, keys: Sequence[int]) -> pa.Table:
 
 def coded(column: pa.ChunkedArray) -> pa.DictionaryArray:
     """The different values of a column, and for each row which it is."""
-    numbers = _as_numbers(column)
+    numbers = _as_numbers(column) if len(column) >= PACKED_ROWS else None
     if numbers is None:
         return _encoded(flat(column))
     codes = _encoded(numbers)
