@@ -161,11 +161,12 @@ def test_other_limits_are_other_plans(monkeypatch: pytest.MonkeyPatch) -> None:
         by_clause(table_of(1, 2))
 
 
-def test_other_limits_are_other_readings(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert by_events(table_of(1, 2))
+@ASKED
+def test_other_limits_are_other_readings(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert ask(table_of(1, 2))
     monkeypatch.setattr(limits, "LIMITS", replace(limits.LIMITS, query_chars=10))
     with pytest.raises(motif.LimitExceeded):
-        by_events(table_of(1, 2))
+        ask(table_of(1, 2))
 
 
 def test_other_columns_of_time_and_class_are_other_plans() -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
+from motif import limits as limits_module
 from motif.errors import LimitExceeded, MotifError, Span
 from motif.ir.query import RowQuery
 from motif.lang.clause import ClauseReading, read_clause
@@ -65,17 +66,26 @@ class Statement:
         return len(self.clauses) == 1 and self.outer_sql.upper().split() == words
 
 
-@lru_cache(maxsize=64)
 def parse_statement(text: str, dialect: Dialect = "duckdb", limits: Limits | None = None) -> Statement:
     """Read a statement; raises the first error there is."""
+    return _statement(text, dialect, limits or limits_module.LIMITS)
+
+
+def parse_clause(text: str, dialect: Dialect = "duckdb", limits: Limits | None = None) -> RowQuery:
+    """Read text that is just `MATCH_RECOGNIZE ( ... )`."""
+    return _lone_clause(text, dialect, limits or limits_module.LIMITS)
+
+
+@lru_cache(maxsize=64)
+def _statement(text: str, dialect: Dialect, limits: Limits) -> Statement:
     reading = _read_statement(text, dialect, limits)
     for clause in reading.clauses:
         clause.result()
     return reading.statement()
 
 
-def parse_clause(text: str, dialect: Dialect = "duckdb", limits: Limits | None = None) -> RowQuery:
-    """Read text that is just `MATCH_RECOGNIZE ( ... )`."""
+@lru_cache(maxsize=64)
+def _lone_clause(text: str, dialect: Dialect, limits: Limits) -> RowQuery:
     return _read_lone_clause(tokenize(text, dialect, limits)).result()
 
 
