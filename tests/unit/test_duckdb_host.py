@@ -15,7 +15,7 @@ from duckdb import FatalException
 
 import motif
 from motif.engine import parallel
-from motif.hosts import duckdb, duckdb_database
+from motif.hosts import duckdb_database, duckdb_rows
 from motif.hosts.duckdb import match_table
 from motif.hosts.duckdb_database import Database, Refused
 from motif.lang.statement import parse_clause
@@ -43,7 +43,7 @@ def sorted_rows(result: pa.Table) -> list[str]:
 def test_rows_that_do_not_fit_into_memory(memory_bytes: int, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = table(1_000)
     in_memory = motif.match(rows, CLAUSE)
-    monkeypatch.setattr(duckdb, "MEMORY_BYTES", memory_bytes)
+    monkeypatch.setattr(duckdb_rows, "MEMORY_BYTES", memory_bytes)
     streamed = motif.match(rows, CLAUSE)
     assert in_memory.num_rows == 1_000
     assert sorted_rows(streamed) == sorted_rows(in_memory)

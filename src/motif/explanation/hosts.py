@@ -20,6 +20,7 @@ def duckdb_facts(statement: Statement, tables: Mapping[str, Any]) -> list[Clause
     """Every clause, planned against tables in process; no row is read."""
     from motif.hosts import duckdb
     from motif.hosts.duckdb_database import Database
+    from motif.hosts.duckdb_rows import MEMORY_BYTES
 
     raise_first(duckdb.statement_errors(statement, tables))
     database = Database(tables)
@@ -28,14 +29,21 @@ def duckdb_facts(statement: Statement, tables: Mapping[str, Any]) -> list[Clause
         program, source = duckdb.plan_clause(database, statement, clause)
         columns = crossing_notes([duckdb.row_sql(expr) for expr in program.columns], program.types)
         steps = [
-            Step("DuckDB reads, and sorts what does not fit into memory", duckdb.input_sql(program, source), columns),
-            Step("Motif matches", "", (_in_memory(duckdb.MEMORY_BYTES), _what_comes_out(program))),
+            Step(_reads(program, source), duckdb.input_sql(program, source), columns),
+            Step("Motif matches", "", (_in_memory(MEMORY_BYTES), _what_comes_out(program))),
         ]
         if not program.outputs.is_plain:
             steps.append(Step("DuckDB computes the measures", duckdb.output_sql(program, "matches")))
         clauses.append(program_facts(clause.index + 1, program, steps, duckdb.row_sql))
         database.add(clause.name, duckdb.empty_result(program, source))
     return clauses
+
+
+def _reads(program: Program, source: Any) -> str:
+    from motif.hosts.duckdb_files import own_columns
+
+    who = "Arrow reads the file, and DuckDB sorts" if own_columns(program, source) else "DuckDB reads, and sorts"
+    return f"{who} what does not fit into memory"
 
 
 def _in_memory(size: int) -> str:

@@ -10,16 +10,16 @@ from typing import Any, TypeVar
 
 import pyarrow as pa
 
-from motif.engine.arrays import flat
-from motif.engine.order import Layout, crossing, layout
+from motif.engine.order import crossing, layout
 from motif.engine.parallel import match_rows
-from motif.engine.partitions import are_short, groups, own_numbers
 from motif.engine.session import Session
 from motif.errors import (
     MotifError,
     Span,
 )
-from motif.hosts.duckdb_database import Database, Progress, Refused, batches, counted, quoted
+from motif.hosts.duckdb_database import Database, Progress, Refused, batches, quoted
+from motif.hosts.duckdb_files import UNKNOWN, footer_of, has_codes
+from motif.hosts.duckdb_rows import TooMuch, rows_in_memory
 from motif.hosts.duckdb_types import type_of
 from motif.hosts.kept_plans import kept, text_key
 from motif.hosts.prefetch import ahead
@@ -34,12 +34,6 @@ from motif.plan.planner import plan
 from motif.plan.program import Program
 from motif.plan.source import HostRefusal
 
-MEMORY_BYTES = 1 << 30
-"""Rows of a clause up to this size are sorted in memory."""
-MANY_KEYS = 0.6
-"""Partitions per row in the first batch from which on DuckDB sorts them all."""
-MANY_BATCHES = 32
-"""Keys that are whole numbers may spread over so many times the rows of the first batch: there is more to come."""
 _LEAVES = "__motif_leaves"
 _COMING_BACK = (
     pa.types.is_boolean,
@@ -63,10 +57,11 @@ def row_sql(expr: Expr) -> str:
 
 @dataclass(slots=True)
 class Told:
-    """What DuckDB said of an input."""
+    """What DuckDB said of an input; `footer`: what its file says, if it is one that Arrow may read."""
 
     schema: Schema = field(default_factory=dict)
     types: dict[Expr, Type] = field(default_factory=dict)
+    footer: Any = UNKNOWN
     is_lasting: bool = True
     """Types are what they are; a value may be another one the next time."""
 
@@ -113,6 +108,21 @@ class DuckSource:
         self.told.types |= {expr: type_of(kind) for expr, (_, kind) in zip(unknown, kinds, strict=True)}
         return [self.told.types[expr] for expr in exprs]
 
+    @property
+    def file(self) -> str | None:
+        """The file that it is, if it is one and nothing else."""
+        return None if self.ctes else self.database.file_of(self.relation)
+
+    @property
+    def footer(self) -> Any:
+        if self.told.footer is UNKNOWN:
+            self.told.footer = footer_of(self.file)
+        return self.told.footer
+
+    def leaves_texts(self, column: str) -> bool:
+        """DuckDB compares texts faster than it hands them over, but not where they are read as codes."""
+        return self.footer is not None and has_codes(self.footer, column)
+
     def on_nulls(self, exprs: Sequence[Expr]) -> list[object]:
         self.told.is_lasting = False
         items = ", ".join(row_sql(expr) for expr in exprs)
@@ -147,15 +157,11 @@ def run_program(
     """Matches of one planned clause: sorted here if the rows fit into memory, else by DuckDB."""
     with user_errors(program.query.source):
         parts: list[pa.Table] | None = None
-        with suppress(_TooMuch):
+        with suppress(TooMuch):
             parts = _in_memory(program, source, compiled, progress)
         if parts is None:
             parts = _streamed(program, source, compiled, progress)
     return final_columns(program, source, pa.concat_tables(parts))
-
-
-class _TooMuch(Exception):
-    """There are too many rows, or too many keys among them, to sort them here."""
 
 
 def _in_memory(
@@ -164,33 +170,9 @@ def _in_memory(
     """Numbers sort faster here, on all cores, than rows do in a query."""
     exprs = crossing(program)
     plan = layout(program, source.types_of(exprs))
-    reader = source.database.reader(source.select(columns_sql(exprs)))
+    sql = source.select(columns_sql(exprs))
     # Not held here, so that the engine can let go of the rows once they lie side by side.
-    return match_rows(program, _held(reader, plan, progress), plan, compiled=compiled)
-
-
-def _held(reader: pa.RecordBatchReader, plan: Layout, progress: Progress | None) -> pa.Table:
-    held, size = [pa.Table.from_batches([], reader.schema)], 0
-    for batch in counted(batches(reader), progress):
-        held.append(pa.Table.from_batches([batch]))
-        size += batch.nbytes
-        if size > MEMORY_BYTES or (len(held) == 3 and _has_many_keys(held[1], plan)):
-            if progress is not None:
-                progress(-sum(table.num_rows for table in held))  # they will come again
-            raise _TooMuch
-    return pa.concat_tables(held)
-
-
-def _has_many_keys(rows: pa.Table, plan: Layout) -> bool:
-    """Whether most rows begin a partition: to number a million keys takes longer than to sort them."""
-    keys = plan.keys
-    if not keys or not rows.num_rows:
-        return False
-    if len(keys) == 1:
-        column = rows.column(keys[0])
-        if are_short(column) or own_numbers(flat(column), spread=MANY_BATCHES) is not None:
-            return False
-    return bool(groups(rows, keys).max() + 1 > MANY_KEYS * rows.num_rows)
+    return match_rows(program, rows_in_memory(program, source, sql, plan, progress), plan, compiled=compiled)
 
 
 def _streamed(program: Program, source: DuckSource, compiled: bool | None, progress: Progress | None) -> list[pa.Table]:

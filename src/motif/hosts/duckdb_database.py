@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +79,7 @@ class Database:
         for name, path in files.items():
             if not Path(path).exists():
                 raise MotifError(f"there is no file {path} (table {name})", hint="paths are relative to where you are")
+        self._files = files
         self.files = tuple(sorted(set(files.values())))
         self._states = {name: _state_of(path) for name, path in files.items()}
         views = self.state if len(files) == len(tables) else None
@@ -88,6 +90,17 @@ class Database:
                 self.add(name, to_arrow(data))
             elif views is None:
                 _show(self.connection, "TEMP VIEW", name, files[name])
+
+    def file_of(self, relation: str) -> str | None:
+        """The file that a relation in a statement is; None of anything else."""
+        names = {quoted(name): path for name, path in self._files.items()}
+        names |= {name.casefold(): path for name, path in self._files.items()}
+        return names.get(relation.strip()) or names.get(relation.strip().casefold())
+
+    @cached_property
+    def zone(self) -> str:
+        """The zone in which times with one are shown."""
+        return str(self.execute("SELECT current_setting('TimeZone')").fetchall()[0][0])
 
     @property
     def is_parquet(self) -> bool:
@@ -135,6 +148,7 @@ class Database:
 
     def add(self, name: str, table: pa.Table) -> None:
         """Make a result a table of its own."""
+        self._files.pop(name, None)
         self.connection.register(name, table)
         self._states[name] = table.schema.serialize().to_pybytes()
 

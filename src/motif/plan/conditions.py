@@ -31,7 +31,7 @@ from motif.ir.expr import (
     walk,
 )
 from motif.ir.query import RowQuery
-from motif.ir.types import Kind, Schema, Type
+from motif.ir.types import Kind, Type
 from motif.plan.host_functions import Window, as_difference, window
 from motif.plan.scalar import (
     FLOAT,
@@ -93,12 +93,12 @@ def split_conditions(
     """One `Condition` per variable of the pattern, in the order of the variables."""
     defines = {define.var: define.condition for define in query.defines}
     return tuple(
-        _split(Lifter(query, columns, var, window(query, ties), source.dialect), source.schema, defines.get(var))
+        _split(Lifter(query, columns, var, window(query, ties), source.dialect), source, defines.get(var))
         for var in query.variables()
     )
 
 
-def _split(lifter: Lifter, schema: Schema, condition: Expr | None) -> Condition:
+def _split(lifter: Lifter, source: Source, condition: Expr | None) -> Condition:
     if condition is None:
         return Condition(lifter.var)
     row: list[Expr] = []
@@ -107,7 +107,7 @@ def _split(lifter: Lifter, schema: Schema, condition: Expr | None) -> Condition:
     texts: dict[str, list[Expr]] = {"row": [], "values": [], "neighbours": [], "match": []}
     for conjunct in _conjuncts(condition):
         known = lifter.own_label(conjunct)
-        if comparison := _of_values(lifter, known, schema):
+        if comparison := _of_values(lifter, known, source):
             neighbours.append(comparison)
             texts["values"].append(conjunct)
             continue
@@ -122,14 +122,14 @@ def _split(lifter: Lifter, schema: Schema, condition: Expr | None) -> Condition:
     return Condition(lifter.var, _all_of(row), tuple(neighbours), tuple(match), texts)
 
 
-def _of_values(lifter: Lifter, expr: Expr, schema: Schema) -> Scalar | None:
+def _of_values(lifter: Lifter, expr: Expr, source: Source) -> Scalar | None:
     """A column of the row compared with a constant, where Motif's values are the host's."""
     if not (isinstance(expr, Call) and expr.name in COMPARISONS and lifter.on_current_row(expr)):
         return None
     args = [lifter.row_expr(arg) for arg in expr.args]
     match args:
         case [Column(name=name), Literal(value=value)] | [Literal(value=value), Column(name=name)]:
-            constant = _among(value, schema[name], lifter.dialect)
+            constant = _among(value, source.schema[name], is_left=isinstance(value, str) and source.leaves_texts(name))
         case _:
             return None
     if constant is None:
@@ -138,10 +138,13 @@ def _of_values(lifter: Lifter, expr: Expr, schema: Schema) -> Scalar | None:
     return Op(expr.name, tuple(sides), span=expr.span)
 
 
-def _among(value: LiteralValue, kind: Type, dialect: str) -> int | float | str | None:
-    """A constant among the values of a column; None where the host may take it for another one, or is faster."""
+def _among(value: LiteralValue, kind: Type, *, is_left: bool) -> int | float | str | None:
+    """A constant among the values of a column; None where the host may take it for another one, or is faster.
+
+    `is_left`: the host leaves texts of the column to us.
+    """
     match value:
-        case str() if kind == STRING and dialect == "spark":  # DuckDB compares texts faster than it hands them over
+        case str() if kind == STRING and is_left:
             return value
         case bool():
             return None

@@ -19,7 +19,7 @@ from motif.plan.codegen import Environment
 from motif.plan.conditions import Condition
 from motif.plan.markers import Markers
 from motif.plan.outputs import Outputs
-from motif.plan.scalar import Scalar
+from motif.plan.scalar import Fold, Read, Scalar, scalars
 
 VERSION = 1
 
@@ -87,6 +87,14 @@ class Program:
     outputs: Outputs
     limits: Limits
     version: int = VERSION
+
+    @cached_property
+    def compared(self) -> tuple[int, ...]:
+        """Columns that tell partitions apart, or that conditions across rows read."""
+        scalars_of_all = (part for parts in (*self.neighbours, *self.dependent) for part in parts)
+        nodes = (node for part in scalars_of_all for node in scalars(part))
+        read = {node.column for node in nodes if isinstance(node, Read | Fold) and node.column is not None}
+        return tuple(sorted({*self.keys, *read}))
 
     @property
     def is_row_only(self) -> bool:

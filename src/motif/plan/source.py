@@ -24,6 +24,10 @@ class Source(Protocol):
         """Types of row expressions, by the host's own rules; raises MotifError where the host refuses one."""
         ...
 
+    def leaves_texts(self, column: str) -> bool:
+        """Whether texts of a column are better compared with constants by Motif than by the host."""
+        ...
+
     def on_nulls(self, exprs: Sequence[Expr]) -> list[object]:
         """Values of row expressions on a row of which every column is NULL."""
         ...

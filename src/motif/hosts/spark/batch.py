@@ -15,8 +15,9 @@ from pyspark.sql import types as t
 
 from motif.engine.order import crossing, layout
 from motif.errors import MotifError, QueryBindError, QuerySyntaxError, Span, did_you_mean
+from motif.hosts.parquet import ParquetColumns
 from motif.hosts.spark.exchange import file_limit, is_small, row_limit, together
-from motif.hosts.spark.files import Files, files_of, matched_by_reading, one_task
+from motif.hosts.spark.files import files_of, matched_by_reading, one_task
 from motif.hosts.spark.types import leaf_schema, message_and_hint, type_of
 from motif.hosts.spark.worker import matcher
 from motif.ir.expr import Column, Expr
@@ -29,7 +30,6 @@ from motif.plan.bind import bind_errors
 from motif.plan.events.program import EventProgram
 from motif.plan.planner import plan
 from motif.plan.program import Program
-from motif.plan.scalar import Read, scalars
 from motif.plan.source import HostRefusal
 
 SORT_BYTES = 512 << 20
@@ -91,6 +91,9 @@ class SparkSource:
     def types_of(self, exprs: Sequence[Expr]) -> list[Type]:
         return [type_of(kind) for kind in self.spark_types(exprs)]
 
+    def leaves_texts(self, column: str) -> bool:  # noqa: ARG002 - a boolean costs Spark more, whatever the column
+        return True
+
     def on_nulls(self, exprs: Sequence[Expr]) -> list[object]:
         empty = (no_rows(self.frame) if self.frame.isStreaming else self.frame).limit(0)
         # A row that is part of the plan: Spark works the answer out while it plans, without a job.
@@ -134,19 +137,12 @@ def run_program(program: Program, source: SparkSource) -> DataFrame:
     return result
 
 
-def own_files(program: Program, source: SparkSource) -> Files | None:
+def own_files(program: Program, source: SparkSource) -> ParquetColumns | None:
     """What the task that matches reads by itself; None where Spark reads."""
     exprs = crossing(program)
     if not is_small(source.select(exprs), file_limit(source.frame.sparkSession)):
         return None
-    compared = {
-        node.column
-        for parts in program.neighbours
-        for part in parts
-        for node in scalars(part)
-        if isinstance(node, Read)
-    }
-    return files_of(source.frame, exprs, source.spark_types(exprs), sorted({*program.keys, *compared}))
+    return files_of(source.frame, exprs, source.spark_types(exprs), program.compared)
 
 
 def key_columns(program: Program | EventProgram) -> list[str]:

@@ -1,0 +1,270 @@
+"""Parquet files in process: Arrow reads them where DuckDB would read the same, and DuckDB all others."""
+
+from __future__ import annotations
+
+import datetime as dt
+import random
+from collections.abc import Callable
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import motif
+from motif.hosts import duckdb_files, duckdb_rows, parquet
+from motif.lang.statement import parse_clause
+from motif.testing.cases import same_rows
+from motif.testing.generate import random_example
+from motif.testing.reference import match_rows
+from motif.testing.tables import to_arrow
+
+UTC = dt.UTC
+COLUMNS: dict[str, tuple[pa.DataType, list[Any]]] = {
+    "flag": (pa.bool_(), [True, False, None]),
+    "tiny": (pa.int8(), [-128, 127, None]),
+    "small": (pa.int16(), [-32768, 32767, None]),
+    "whole": (pa.int32(), [-(2**31), 2**31 - 1, None]),
+    "large": (pa.int64(), [-(2**63), 2**63 - 1, None]),
+    "single": (pa.float32(), [0.5, float("-inf"), None]),
+    "double": (pa.float64(), [-0.0, 1e300, None]),
+    "text": (pa.string(), ["", "ä\u0301\U0001f40d", None]),
+    "long_text": (pa.large_string(), ["one", "two", None]),
+    "coded": (pa.dictionary(pa.int8(), pa.string()), ["one", "two", None]),
+    "bytes": (pa.binary(), [b"", b"\x00\xff", None]),
+    "amount": (pa.decimal128(12, 3), [Decimal("-1.500"), Decimal("999999999.999"), None]),
+    "wide": (pa.decimal128(38, 10), [Decimal("1.0000000001"), Decimal("-9999999999999999999999999999.5"), None]),
+    "day": (pa.date32(), [dt.date(1, 1, 1), dt.date(9999, 12, 31), None]),
+    "moment": (pa.timestamp("us", "UTC"), [dt.datetime(1583, 1, 1, tzinfo=UTC), dt.datetime(2026, 5, 1), None]),
+    "milli": (pa.timestamp("ms"), [dt.datetime(1583, 1, 1), dt.datetime(2026, 3, 29, 2, 30), None]),
+    "local": (pa.timestamp("us"), [dt.datetime(1583, 1, 1), dt.datetime(2026, 3, 29, 2, 30), None]),
+}
+LEFT_TO_DUCKDB: dict[str, tuple[pa.DataType, list[Any]]] = {
+    "unsigned": (pa.uint32(), [1, 2**32 - 1, None]),
+    "nano": (pa.timestamp("ns"), [1, 2, None]),
+    "clock": (pa.time64("us"), [dt.time(1, 2), dt.time(3), None]),
+    "list": (pa.list_(pa.int64()), [[1], [], None]),
+    "struct": (pa.struct({"a": pa.int64()}), [{"a": 1}, {"a": 2}, None]),
+}
+ROWS = pa.table(
+    {
+        "ts": pa.array(range(3_000)),
+        "k": pa.array(["abcd"[i % 4] for i in range(3_000)]),
+        "x": pa.array([i * 7 % 11 for i in range(3_000)]),
+        "name": pa.array(["abc"[i % 3] if i % 50 else None for i in range(3_000)]),
+    }
+)
+RISES = """MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts MEASURES FIRST(x) AS first, LAST(x) AS last, FIRST(name) AS name
+    PATTERN (A UP+) DEFINE A AS name <> 'c', UP AS x > PREV(x))"""
+
+
+@pytest.fixture
+def read(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Rows of the pieces that Arrow read."""
+    seen: list[int] = []
+    tables = parquet.ParquetColumns.tables
+
+    def counting(self: Any, threads: int = 1) -> Any:
+        for table in tables(self, threads):
+            seen.append(table.num_rows)
+            yield table
+
+    monkeypatch.setattr(parquet.ParquetColumns, "tables", counting)
+    return seen
+
+
+def stored(folder: Path, table: pa.Table = ROWS, name: str = "rows.parquet", **options: Any) -> Path:
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pq.write_table(table, path, **({"row_group_size": 400} | options))
+    return path
+
+
+def by_duckdb(monkeypatch: pytest.MonkeyPatch, ask: Callable[[], pa.Table]) -> pa.Table:
+    """The same question with DuckDB as the only one who reads."""
+    with monkeypatch.context() as patch:
+        patch.setattr(duckdb_rows, "own_columns", lambda *_: None)
+        return ask()
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_every_type_is_what_duckdb_hands_over(
+    name: str, tmp_path: Path, read: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kind, values = COLUMNS[name]
+    table = pa.table({"i": pa.array(range(9)), name: pa.array(values * 3, kind)})
+    path = stored(tmp_path, table, row_group_size=2)
+    for clause in (
+        "MATCH_RECOGNIZE (ORDER BY i ALL ROWS PER MATCH PATTERN (A+) DEFINE A AS i >= 0)",
+        f"""MATCH_RECOGNIZE (PARTITION BY {name} ORDER BY i MEASURES LAST({name}) AS last, COUNT(*) AS n
+            PATTERN (A B) DEFINE B AS {name} IS NOT DISTINCT FROM PREV({name}))""",
+    ):
+        read.clear()
+        found = motif.match(path, clause)
+        assert sum(read) == 9, clause
+        expected = by_duckdb(monkeypatch, lambda clause=clause: motif.match(path, clause))  # type: ignore[misc]
+        assert found.schema == expected.schema
+        assert found.equals(expected), clause
+        assert found.num_rows
+
+
+@pytest.mark.parametrize("name", LEFT_TO_DUCKDB)
+def test_other_types_are_read_by_duckdb(name: str, tmp_path: Path, read: list[int]) -> None:
+    kind, values = LEFT_TO_DUCKDB[name]
+    table = pa.table({"i": pa.array(range(3)), name: pa.array(values, kind)})
+    clause = f"MATCH_RECOGNIZE (ORDER BY i MEASURES LAST({name}) AS last PATTERN (A+) DEFINE A AS i >= 0)"
+    found = motif.match(stored(tmp_path, table), clause)
+    assert found.to_pylist() == motif.match(table, clause).to_pylist() == [{"last": None}]
+    assert not read
+    motif.match(stored(tmp_path, table), clause.replace(f"LAST({name})", "LAST(i)"))
+    assert read, "which does not need it"
+
+
+def test_timestamps_of_old_are_read_by_duckdb(tmp_path: Path, read: list[int]) -> None:
+    table = pa.table({"i": [1, 2], "t": pa.array([dt.datetime(2026, 1, 1), None], pa.timestamp("us"))})
+    path = stored(tmp_path, table, use_deprecated_int96_timestamps=True)
+    clause = "MATCH_RECOGNIZE (ORDER BY i MEASURES A.t AS t PATTERN (A))"
+    assert motif.match(path, clause).column("t").to_pylist()[0] == dt.datetime(2026, 1, 1)
+    assert not read
+
+
+CONDITIONS = ("name = 'a'", "name <> 'a'", "'b' <= name", "name < 'ab'", "name = ''", "name = 'é'", "name = 'A'")
+
+
+@pytest.mark.parametrize("condition", CONDITIONS)
+def test_texts_are_compared_as_duckdb_does(condition: str, tmp_path: Path, read: list[int]) -> None:
+    names = ["a", "b", "", None, "A", "é", "ab", "a\u0000"] * 50
+    table = pa.table({"i": pa.array(range(len(names))), "name": pa.array(names)})
+    clause = f"MATCH_RECOGNIZE (ORDER BY i MEASURES A.i AS i PATTERN (A) DEFINE A AS {condition})"
+    found = motif.match(stored(tmp_path, table), clause)
+    assert sum(read) == len(names)
+    assert found.equals(motif.match(table, clause))
+
+
+@pytest.mark.parametrize("name", ["plain", "with space", "100%", "50%20", "a+b", "übel", "a#b", "a'b", 'a"b'])
+def test_any_path(name: str, tmp_path: Path, read: list[int]) -> None:
+    path = stored(tmp_path, name=f"{name}.parquet")
+    assert motif.match(path, RISES).equals(motif.match(ROWS, RISES))
+    assert sum(read) == ROWS.num_rows
+
+
+def test_folders_that_are_columns_are_read_by_duckdb(tmp_path: Path, read: list[int]) -> None:
+    path = stored(tmp_path, ROWS.drop_columns(["k"]), name="k=z/rows.parquet")
+    found = motif.match(path, RISES)
+    assert set(found.column("k").to_pylist()) == {"z"}
+    assert not read
+
+
+def test_what_is_more_than_a_file_is_read_by_duckdb(tmp_path: Path, read: list[int]) -> None:
+    path = stored(tmp_path)
+    for text in (
+        f"SELECT * FROM (SELECT * FROM data) {RISES}",
+        f"WITH data AS (SELECT ts, k, 10 - x AS x, name FROM data) SELECT * FROM data {RISES}",
+        f"SELECT * FROM data {RISES.replace('name <> ', 'upper(name) <> ')}",
+    ):
+        assert motif.sql(text, tables={"data": path}).num_rows
+        assert not read, text
+    for text in (f"SELECT * FROM data {RISES}", f'SELECT * FROM "data" {RISES}', f"SELECT * FROM DATA {RISES}"):
+        assert motif.sql(text, tables={"data": path}).num_rows
+        assert sum(read) == ROWS.num_rows
+        read.clear()
+
+
+def test_capitals(tmp_path: Path, read: list[int]) -> None:
+    path = stored(tmp_path, ROWS.rename_columns(["TS", "K", "X", "Name"]))
+    found = motif.match(path, RISES)
+    assert found.rename_columns(["k", "first", "last", "name"]).equals(motif.match(ROWS, RISES))
+    assert sum(read) == ROWS.num_rows
+
+
+def test_csv_is_read_by_duckdb(tmp_path: Path, read: list[int]) -> None:
+    from pyarrow import csv
+
+    csv.write_csv(ROWS.select(["ts", "k", "x"]).append_column("name", ROWS["k"]), tmp_path / "rows.csv")
+    assert motif.match(tmp_path / "rows.csv", RISES).num_rows
+    assert not read
+
+
+def test_a_table_without_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = stored(tmp_path, ROWS.slice(0, 0))
+    found = motif.match(path, RISES)
+    expected = by_duckdb(monkeypatch, lambda: motif.match(path, RISES))
+    assert found.equals(expected)
+    assert found.schema == expected.schema
+
+
+def test_what_is_no_text_is_refused(tmp_path: Path) -> None:
+    table = ROWS.set_column(1, "k", pa.array([b"\xff" if i == 9 else b"a" for i in range(3_000)]))
+    text = pa.chunked_array([pa.StringArray.from_buffers(3_000, *table["k"].chunk(0).buffers()[1:])])
+    path = stored(tmp_path, table.set_column(1, "k", text))
+    with pytest.raises(motif.MotifError, match=r"(?i)invalid"):
+        motif.match(path, RISES)
+
+
+def test_a_damaged_file_is_refused_by_duckdb(tmp_path: Path, read: list[int]) -> None:
+    path = stored(tmp_path, compression="none", use_dictionary=False)
+    content = bytearray(path.read_bytes())
+    content[4:2_000] = b"\xee" * 1_996
+    path.write_bytes(content)
+    with pytest.raises(motif.MotifError):
+        motif.match(path, RISES)
+    assert not read
+
+
+def test_too_many_rows_are_sorted_by_duckdb(tmp_path: Path, read: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    path = stored(tmp_path)
+    monkeypatch.setattr(duckdb_rows, "MEMORY_BYTES", 10_000)
+    found = motif.match(path, RISES)
+    assert read
+    assert found.equals(motif.match(ROWS, RISES))
+
+
+def test_pieces_are_read_by_several_threads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parquet, "SLAB_ROWS", 1_000)
+    monkeypatch.setattr(duckdb_files, "cores", lambda: 3)
+    for size in (1, 70, 400, 5_000):
+        path = stored(tmp_path, row_group_size=size)
+        assert motif.match(path, RISES).equals(motif.match(ROWS, RISES)), size
+
+
+def test_texts_of_which_most_are_different_are_no_codes(tmp_path: Path) -> None:
+    many = ROWS.set_column(1, "k", pa.array([f"key number {i}" for i in range(3_000)]))
+    footers = {
+        name: parquet.footer_of(str(stored(tmp_path, table, name)))
+        for name, table in (("few.pq", ROWS), ("many.pq", many))
+    }
+    assert parquet.is_coded(footers["few.pq"], "k")  # type: ignore[arg-type]
+    assert not parquet.is_coded(footers["many.pq"], "k")  # type: ignore[arg-type]
+    clause = RISES.replace("PARTITION BY k", "PARTITION BY k, x")
+    assert motif.match(tmp_path / "many.pq", clause).equals(motif.match(many, clause))
+
+
+def test_explain_tells(tmp_path: Path) -> None:
+    path = stored(tmp_path)
+    text = str(motif.explain(f"SELECT * FROM data {RISES}", tables={"data": path}))
+    assert "Arrow reads the file" in text
+    assert "its values:" in text
+    text = str(motif.explain(f"SELECT * FROM data {RISES}", tables={"data": ROWS}))
+    assert "DuckDB reads" in text
+    assert "Arrow reads" not in text
+
+
+@pytest.mark.random
+def test_random_queries_agree_with_the_reference(tmp_path: Path, read: list[int]) -> None:
+    asked = 0
+    for seed in range(2_000, 2_400):
+        clause, rows = random_example(random.Random(seed), 20)
+        table = to_arrow(rows)
+        path = stored(tmp_path, table, f"{seed}.parquet", row_group_size=30)
+        read.clear()
+        try:
+            found = motif.match(path, clause).to_pylist()
+        except motif.MotifError:
+            continue
+        if read:
+            asked += 1
+            expected = match_rows(parse_clause(clause), rows, table.column_names, steps=20_000)
+            assert same_rows([tuple(row.values()) for row in found], expected), clause
+    assert asked > 40
