@@ -1,4 +1,4 @@
-"""Parquet files in process: Arrow reads them where DuckDB would read the same, and DuckDB all others."""
+"""Parquet files and tables in process: Arrow reads them where DuckDB would read the same, and DuckDB all others."""
 
 from __future__ import annotations
 
@@ -82,17 +82,15 @@ def stored(folder: Path, table: pa.Table = ROWS, name: str = "rows.parquet", **o
     return path
 
 
-def by_duckdb(monkeypatch: pytest.MonkeyPatch, ask: Callable[[], pa.Table]) -> pa.Table:
-    """The same question with DuckDB as the only one who reads."""
-    with monkeypatch.context() as patch:
+def by_duckdb(data: Any, clause: str = RISES) -> pa.Table:
+    """The answer with DuckDB as the only one who reads."""
+    with pytest.MonkeyPatch.context() as patch:
         patch.setattr(duckdb_rows, "own_columns", lambda *_: None)
-        return ask()
+        return motif.match(data, clause)
 
 
 @pytest.mark.parametrize("name", COLUMNS)
-def test_every_type_is_what_duckdb_hands_over(
-    name: str, tmp_path: Path, read: list[int], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_type_is_what_duckdb_hands_over(name: str, tmp_path: Path, read: list[int]) -> None:
     kind, values = COLUMNS[name]
     table = pa.table({"i": pa.array(range(9)), name: pa.array(values * 3, kind)})
     path = stored(tmp_path, table, row_group_size=2)
@@ -104,10 +102,13 @@ def test_every_type_is_what_duckdb_hands_over(
         read.clear()
         found = motif.match(path, clause)
         assert sum(read) == 9, clause
-        expected = by_duckdb(monkeypatch, lambda clause=clause: motif.match(path, clause))  # type: ignore[misc]
+        expected = by_duckdb(path, clause)
         assert found.schema == expected.schema
         assert found.equals(expected), clause
         assert found.num_rows
+        held = motif.match(table, clause)
+        assert held.schema == by_duckdb(table, clause).schema
+        assert held.equals(by_duckdb(table, clause)), clause
 
 
 @pytest.mark.parametrize("name", LEFT_TO_DUCKDB)
@@ -116,7 +117,7 @@ def test_other_types_are_read_by_duckdb(name: str, tmp_path: Path, read: list[in
     table = pa.table({"i": pa.array(range(3)), name: pa.array(values, kind)})
     clause = f"MATCH_RECOGNIZE (ORDER BY i MEASURES LAST({name}) AS last PATTERN (A+) DEFINE A AS i >= 0)"
     found = motif.match(stored(tmp_path, table), clause)
-    assert found.to_pylist() == motif.match(table, clause).to_pylist() == [{"last": None}]
+    assert found.to_pylist() == by_duckdb(table, clause).to_pylist() == [{"last": None}]
     assert not read
     motif.match(stored(tmp_path, table), clause.replace(f"LAST({name})", "LAST(i)"))
     assert read, "which does not need it"
@@ -140,13 +141,13 @@ def test_texts_are_compared_as_duckdb_does(condition: str, tmp_path: Path, read:
     clause = f"MATCH_RECOGNIZE (ORDER BY i MEASURES A.i AS i PATTERN (A) DEFINE A AS {condition})"
     found = motif.match(stored(tmp_path, table), clause)
     assert sum(read) == len(names)
-    assert found.equals(motif.match(table, clause))
+    assert found.equals(by_duckdb(table, clause))
 
 
 @pytest.mark.parametrize("name", ["plain", "with space", "100%", "50%20", "a+b", "übel", "a#b", "a'b", 'a"b'])
 def test_any_path(name: str, tmp_path: Path, read: list[int]) -> None:
     path = stored(tmp_path, name=f"{name}.parquet")
-    assert motif.match(path, RISES).equals(motif.match(ROWS, RISES))
+    assert motif.match(path, RISES).equals(by_duckdb(ROWS))
     assert sum(read) == ROWS.num_rows
 
 
@@ -175,7 +176,7 @@ def test_what_is_more_than_a_file_is_read_by_duckdb(tmp_path: Path, read: list[i
 def test_capitals(tmp_path: Path, read: list[int]) -> None:
     path = stored(tmp_path, ROWS.rename_columns(["TS", "K", "X", "Name"]))
     found = motif.match(path, RISES)
-    assert found.rename_columns(["k", "first", "last", "name"]).equals(motif.match(ROWS, RISES))
+    assert found.rename_columns(["k", "first", "last", "name"]).equals(by_duckdb(ROWS))
     assert sum(read) == ROWS.num_rows
 
 
@@ -187,12 +188,12 @@ def test_csv_is_read_by_duckdb(tmp_path: Path, read: list[int]) -> None:
     assert not read
 
 
-def test_a_table_without_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_table_without_rows(tmp_path: Path) -> None:
     path = stored(tmp_path, ROWS.slice(0, 0))
-    found = motif.match(path, RISES)
-    expected = by_duckdb(monkeypatch, lambda: motif.match(path, RISES))
-    assert found.equals(expected)
-    assert found.schema == expected.schema
+    for data in (path, ROWS.slice(0, 0)):
+        found, expected = motif.match(data, RISES), by_duckdb(data)
+        assert found.equals(expected)
+        assert found.schema == expected.schema
 
 
 def test_what_is_no_text_is_refused(tmp_path: Path) -> None:
@@ -218,7 +219,7 @@ def test_too_many_rows_are_sorted_by_duckdb(tmp_path: Path, read: list[int], mon
     monkeypatch.setattr(duckdb_rows, "MEMORY_BYTES", 10_000)
     found = motif.match(path, RISES)
     assert read
-    assert found.equals(motif.match(ROWS, RISES))
+    assert found.equals(by_duckdb(ROWS))
 
 
 def test_pieces_are_read_by_several_threads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -226,7 +227,7 @@ def test_pieces_are_read_by_several_threads(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(duckdb_files, "cores", lambda: 3)
     for size in (1, 70, 400, 5_000):
         path = stored(tmp_path, row_group_size=size)
-        assert motif.match(path, RISES).equals(motif.match(ROWS, RISES)), size
+        assert motif.match(path, RISES).equals(by_duckdb(ROWS)), size
 
 
 def test_texts_of_which_most_are_different_are_no_codes(tmp_path: Path) -> None:
@@ -238,7 +239,7 @@ def test_texts_of_which_most_are_different_are_no_codes(tmp_path: Path) -> None:
     assert parquet.is_coded(footers["few.pq"], "k")  # type: ignore[arg-type]
     assert not parquet.is_coded(footers["many.pq"], "k")  # type: ignore[arg-type]
     clause = RISES.replace("PARTITION BY k", "PARTITION BY k, x")
-    assert motif.match(tmp_path / "many.pq", clause).equals(motif.match(many, clause))
+    assert motif.match(tmp_path / "many.pq", clause).equals(by_duckdb(many, clause))
 
 
 def test_explain_tells(tmp_path: Path) -> None:
@@ -246,9 +247,66 @@ def test_explain_tells(tmp_path: Path) -> None:
     text = str(motif.explain(f"SELECT * FROM data {RISES}", tables={"data": path}))
     assert "Arrow reads the file" in text
     assert "its values:" in text
-    text = str(motif.explain(f"SELECT * FROM data {RISES}", tables={"data": ROWS}))
+    computed = RISES.replace("name <> 'c'", "upper(name) <> 'C'")
+    text = str(motif.explain(f"SELECT * FROM data {computed}", tables={"data": path}))
     assert "DuckDB reads" in text
     assert "Arrow reads" not in text
+
+
+TABLES: dict[str, Callable[[], Any]] = {
+    "one piece": lambda: ROWS.combine_chunks(),
+    "pieces": lambda: pa.concat_tables([ROWS.slice(at, 70) for at in range(0, 3_000, 70)]),
+    "a slice": lambda: pa.concat_tables([ROWS.slice(100), ROWS]).slice(2_900),
+    "a batch": lambda: ROWS.combine_chunks().to_batches()[0],
+    "longer texts": lambda: ROWS.set_column(1, "k", ROWS["k"].cast(pa.large_string())),
+    "codes": lambda: ROWS.set_column(1, "k", ROWS["k"].dictionary_encode()),
+    "other columns": lambda: ROWS.append_column("more", pa.array([[1]] * 3_000)),
+}
+
+
+@pytest.mark.parametrize("made", TABLES.values(), ids=TABLES)
+def test_tables_in_memory(made: Callable[[], Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    assert motif.match(made(), RISES).equals(by_duckdb(ROWS))
+    monkeypatch.setattr(duckdb_rows, "MEMORY_BYTES", 10_000)
+    assert motif.match(made(), RISES).equals(by_duckdb(ROWS))
+
+
+def test_tables_in_memory_are_not_copied(monkeypatch: pytest.MonkeyPatch) -> None:
+    """DuckDB is asked for no row."""
+    asked: list[str] = []
+    monkeypatch.setattr(duckdb_rows, "batches", lambda reader: asked.append("rows") or iter(reader))
+    assert motif.match(ROWS, RISES.replace("name <> 'c'", "x >= 0")).num_rows
+    assert not asked
+    motif.match(ROWS, RISES)
+    assert asked, "for it compares texts"
+
+
+def test_frames_that_may_change_are_copied(monkeypatch: pytest.MonkeyPatch) -> None:
+    import pandas as pd
+    import polars as pl
+
+    asked: list[str] = []
+    monkeypatch.setattr(duckdb_rows, "batches", lambda reader: asked.append("rows") or iter(reader))
+    clause = RISES.replace("name <> 'c'", "x >= 0")
+    motif.match(pl.from_arrow(ROWS), clause)
+    assert not asked
+    frame = pd.DataFrame({"t": [1], "x": [2.5]})
+    found = motif.match(frame, "MATCH_RECOGNIZE (ORDER BY t ALL ROWS PER MATCH PATTERN (A))")
+    assert asked
+    frame.loc[0, "x"] = 99.0
+    assert found["x"].tolist() == [2.5]
+
+
+def test_matches_of_one_clause_in_another() -> None:
+    one = """MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts MEASURES LAST(x) AS x, LAST(ts) AS ts
+        PATTERN (A B) DEFINE B AS x > A.x)"""
+    two = "MATCH_RECOGNIZE (ORDER BY ts MEASURES FIRST(x) AS a, LAST(x) AS b PATTERN (A UP+) DEFINE UP AS x > PREV(x))"
+    text = f"WITH found AS (SELECT * FROM data {one}) SELECT * FROM found {two}"
+    found = motif.sql(text, tables={"data": ROWS})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(duckdb_rows, "own_columns", lambda *_: None)
+        assert found.equals(motif.sql(text, tables={"data": ROWS}))
+    assert found.num_rows
 
 
 @pytest.mark.random

@@ -71,11 +71,11 @@ def test_rows_of_many_keys_are_sorted_by_the_database(
     expected = motif.match(rows, query)
     asked: list[str] = []
     reader = Database.reader
-    monkeypatch.setattr(duckdb_database, "BATCH_ROWS", 2_048)
+    monkeypatch.setattr(duckdb_rows, "BATCH_ROWS", 2_048)
     monkeypatch.setattr(Database, "reader", lambda self, sql: asked.append(sql) or reader(self, sql))
     assert sorted_rows(motif.match(rows, query)) == sorted_rows(expected)
     assert expected.num_rows == (1_000 if keys == 9_000 else 5_000)
-    assert ("ORDER BY" in asked[-1]) == by_database
+    assert any("ORDER BY" in sql for sql in asked) == by_database
 
 
 COUNTED = "MATCH_RECOGNIZE (ORDER BY t MEASURES COUNT(*) AS n PATTERN (A+) DEFINE A AS t > 0)"

@@ -109,14 +109,14 @@ class DuckSource:
         return [self.told.types[expr] for expr in exprs]
 
     @property
-    def file(self) -> str | None:
-        """The file that it is, if it is one and nothing else."""
-        return None if self.ctes else self.database.file_of(self.relation)
+    def given(self) -> str | pa.Table | None:
+        """The file or table that it is, if it is one and nothing else."""
+        return None if self.ctes else self.database.given(self.relation)
 
     @property
     def footer(self) -> Any:
         if self.told.footer is UNKNOWN:
-            self.told.footer = footer_of(self.file)
+            self.told.footer = footer_of(self.given)
         return self.told.footer
 
     def leaves_texts(self, column: str) -> bool:

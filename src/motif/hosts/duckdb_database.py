@@ -22,7 +22,7 @@ from motif.errors import (
     UnsupportedQuery,
     did_you_mean,
 )
-from motif.hosts.frames import is_path, reader_of, to_arrow
+from motif.hosts.frames import is_path, reader_of, stays, to_arrow
 from motif.hosts.kept_plans import version_of
 
 BATCH_ROWS = 1 << 18
@@ -79,7 +79,7 @@ class Database:
         for name, path in files.items():
             if not Path(path).exists():
                 raise MotifError(f"there is no file {path} (table {name})", hint="paths are relative to where you are")
-        self._files = files
+        self._given: dict[str, str | pa.Table] = dict(files)
         self.files = tuple(sorted(set(files.values())))
         self._states = {name: _state_of(path) for name, path in files.items()}
         views = self.state if len(files) == len(tables) else None
@@ -87,15 +87,17 @@ class Database:
         self.connection = _instance(self._key, {} if views is None else files).cursor()
         for name, data in tables.items():
             if name not in files:
-                self.add(name, to_arrow(data))
+                self.add(name, to_arrow(data), stays=stays(data))
             elif views is None:
                 _show(self.connection, "TEMP VIEW", name, files[name])
 
-    def file_of(self, relation: str) -> str | None:
-        """The file that a relation in a statement is; None of anything else."""
-        names = {quoted(name): path for name, path in self._files.items()}
-        names |= {name.casefold(): path for name, path in self._files.items()}
-        return names.get(relation.strip()) or names.get(relation.strip().casefold())
+    def given(self, relation: str) -> str | pa.Table | None:
+        """The file or table that a relation in a statement is; None of anything else."""
+        text = relation.strip()
+        return next(
+            (data for name, data in self._given.items() if text == quoted(name) or text.casefold() == name.casefold()),
+            None,
+        )
 
     @cached_property
     def zone(self) -> str:
@@ -146,9 +148,11 @@ class Database:
         reader = self.reader(sql)
         return pa.Table.from_batches(counted(batches(reader), progress), reader.schema)
 
-    def add(self, name: str, table: pa.Table) -> None:
-        """Make a result a table of its own."""
-        self._files.pop(name, None)
+    def add(self, name: str, table: pa.Table, *, stays: bool = True) -> None:
+        """Make a result a table of its own; `stays`: its values are never changed."""
+        self._given.pop(name, None)
+        if stays:
+            self._given[name] = table
         self.connection.register(name, table)
         self._states[name] = table.schema.serialize().to_pybytes()
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 from motif.engine.arrays import flat
 from motif.engine.order import Layout
 from motif.engine.partitions import are_short, groups, own_numbers
-from motif.hosts.duckdb_database import Progress, batches, counted
+from motif.hosts.duckdb_database import BATCH_ROWS, Progress, batches, counted
 from motif.hosts.duckdb_files import Unreadable, own_columns, pieces
 from motif.plan.program import Program
 
@@ -41,12 +41,12 @@ def rows_in_memory(program: Program, source: DuckSource, sql: str, plan: Layout,
 
 def _held(found: Iterator[pa.RecordBatch], schema: pa.Schema, plan: Layout, progress: Progress | None) -> pa.Table:
     held: list[pa.RecordBatch] = []
-    size = 0
+    size, count = 0, 0
     try:
         for batch in counted(found, progress):
             held.append(batch)
-            size += batch.nbytes
-            if size > MEMORY_BYTES or (len(held) == 2 and _has_many_keys(pa.Table.from_batches(held[:1]), plan)):
+            size, before, count = size + batch.nbytes, count, count + batch.num_rows
+            if size > MEMORY_BYTES or (before <= BATCH_ROWS < count and _has_many_keys(held[0], plan)):
                 raise TooMuch
     except (TooMuch, Unreadable):
         if progress is not None:
@@ -55,9 +55,9 @@ def _held(found: Iterator[pa.RecordBatch], schema: pa.Schema, plan: Layout, prog
     return pa.Table.from_batches(held, schema)
 
 
-def _has_many_keys(rows: pa.Table, plan: Layout) -> bool:
+def _has_many_keys(first: pa.RecordBatch, plan: Layout) -> bool:
     """Whether most rows begin a partition: to number a million keys takes longer than to sort them."""
-    keys = plan.keys
+    keys, rows = plan.keys, pa.Table.from_batches([first.slice(0, BATCH_ROWS)])
     if not keys or not rows.num_rows:
         return False
     if len(keys) == 1:

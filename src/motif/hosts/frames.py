@@ -54,6 +54,11 @@ def to_arrow(data: Any) -> pa.Table:
     )
 
 
+def stays(data: Any) -> bool:
+    """Whether values of a table are never changed in place, as those of pandas may be: a result may then hold them."""
+    return isinstance(data, pa.Table | pa.RecordBatch) or type(data).__module__.startswith("polars")
+
+
 def like(table: pa.Table, data: Any) -> Any:
     """The result as the kind of table `data` is; Arrow for Arrow and for files."""
     module = type(data).__module__

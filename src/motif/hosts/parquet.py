@@ -14,9 +14,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from motif.engine.threads import on_threads
+from motif.hosts.columns import has_columns
 
 CODED_BYTES = 4.0
 """A text that takes less in a file is a code there: few are different, and to read codes costs next to nothing."""
+UNITS = ("ms", "us")
+"""Of timestamps that hosts read as microseconds; those of old are nanoseconds."""
 SLAB_ROWS = 1 << 22
 """Rows that are read at once."""
 
@@ -77,9 +80,7 @@ def columns_of(
     """
     names = tuple(name for name, _ in wanted)
     schemas = [footer.schema.to_arrow_schema() for footer in footers.values()]
-    if not names or len(set(names)) < len(names):
-        return None
-    if not all(_has(schema, name, kind) for schema in schemas for name, kind in wanted):
+    if not all(has_columns(schema, wanted, UNITS) for schema in schemas):
         return None
     texts = [number for number in compared if wanted[number][1] == pa.string()]
     coded = [number for number in texts if all(is_coded(footer, names[number]) for footer in footers.values())]
@@ -97,18 +98,3 @@ def is_coded(footer: pq.FileMetaData, name: str) -> bool:
     columns = map(footer.row_group(0).column, range(footer.num_columns))
     column = next((column for column in columns if column.path_in_schema == name), None)
     return column is not None and column.total_uncompressed_size < CODED_BYTES * column.num_values
-
-
-def _has(schema: pa.Schema, name: str, kind: pa.DataType) -> bool:
-    """Whether there is such a column, and no other one for those who do not tell capitals apart."""
-    alike = [other for other in schema.names if other.casefold() == name.casefold()]
-    return alike == [name] and _is_same(schema.field(name).type, kind)
-
-
-def _is_same(stored: pa.DataType, kind: pa.DataType) -> bool:
-    """Whether values of a file become those of a type by a cast that loses nothing."""
-    if pa.types.is_dictionary(stored):
-        stored = stored.value_type
-    if pa.types.is_timestamp(stored) and pa.types.is_timestamp(kind):  # old ones are nanoseconds without a zone
-        return stored.unit in ("ms", "us") and (stored.tz is None) == (kind.tz is None)
-    return bool(stored == kind) or (kind == pa.string() and stored == pa.large_string())
