@@ -225,12 +225,13 @@ class Bench:
 
     def spark_motif_rows(self) -> int | None:
         """The same where Spark reads and hands over, as it does with all but small tables of local files."""
-        setting = "spark.motif.readFiles"
-        self._spark().conf.set(setting, "false")
+        from motif.hosts.spark.files import SETTING
+
+        self._spark().conf.set(SETTING, "false")
         try:
             return self.spark_motif()
         finally:
-            self._spark().conf.unset(setting)
+            self._spark().conf.unset(SETTING)
 
     def spark_match(self) -> int | None:
         """An event query."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Iterator, Sequence
-from decimal import Decimal
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import motif
+from column_values import COLUMNS, UTC
 from motif.hosts.spark import batch
 from motif.hosts.spark.files import SETTING
 
@@ -22,32 +22,6 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("small_tables")]
 
-UTC = dt.UTC
-COLUMNS: dict[str, tuple[pa.DataType, list[Any]]] = {
-    "flag": (pa.bool_(), [True, False, None]),
-    "tiny": (pa.int8(), [-128, 127, None]),
-    "small": (pa.int16(), [-32768, 32767, None]),
-    "whole": (pa.int32(), [-(2**31), 2**31 - 1, None]),
-    "large": (pa.int64(), [-(2**63), 2**63 - 1, None]),
-    "single": (pa.float32(), [0.5, float("-inf"), None]),
-    "double": (pa.float64(), [-0.0, 1e300, None]),
-    "text": (pa.string(), ["", "ä\u0301\U0001f40d", None]),
-    "long_text": (pa.large_string(), ["one", "two", None]),
-    "coded": (pa.dictionary(pa.int8(), pa.string()), ["one", "two", None]),
-    "bytes": (pa.binary(), [b"", b"\x00\xff", None]),
-    "amount": (pa.decimal128(12, 3), [Decimal("-1.500"), Decimal("999999999.999"), None]),
-    "wide": (pa.decimal128(38, 10), [Decimal("1.0000000001"), Decimal("-9999999999999999999999999999.5"), None]),
-    "day": (pa.date32(), [dt.date(1, 1, 1), dt.date(9999, 12, 31), None]),
-    "moment": (
-        pa.timestamp("us", "UTC"),
-        [dt.datetime(1583, 1, 1, tzinfo=UTC), dt.datetime(2262, 5, 1, tzinfo=UTC), None],
-    ),
-    "berlin": (
-        pa.timestamp("ms", "Europe/Berlin"),
-        [dt.datetime(2026, 3, 29, 1, tzinfo=UTC), dt.datetime(1970, 1, 1, tzinfo=UTC), None],
-    ),
-    "local": (pa.timestamp("us"), [dt.datetime(1583, 1, 1), dt.datetime(2026, 3, 29, 2, 30), None]),
-}
 RISES = """MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts MEASURES FIRST(x) AS first, LAST(x) AS last
     PATTERN (A UP+) DEFINE A AS name <> 'c', UP AS x > PREV(x))"""
 ROWS = pa.table(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 import random
 from collections.abc import Callable
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import motif
+from column_values import COLUMNS
 from motif.hosts import duckdb_files, duckdb_rows, parquet
 from motif.lang.statement import parse_clause
 from motif.testing.cases import same_rows
@@ -21,26 +21,6 @@ from motif.testing.generate import random_example
 from motif.testing.reference import match_rows
 from motif.testing.tables import to_arrow
 
-UTC = dt.UTC
-COLUMNS: dict[str, tuple[pa.DataType, list[Any]]] = {
-    "flag": (pa.bool_(), [True, False, None]),
-    "tiny": (pa.int8(), [-128, 127, None]),
-    "small": (pa.int16(), [-32768, 32767, None]),
-    "whole": (pa.int32(), [-(2**31), 2**31 - 1, None]),
-    "large": (pa.int64(), [-(2**63), 2**63 - 1, None]),
-    "single": (pa.float32(), [0.5, float("-inf"), None]),
-    "double": (pa.float64(), [-0.0, 1e300, None]),
-    "text": (pa.string(), ["", "ä\u0301\U0001f40d", None]),
-    "long_text": (pa.large_string(), ["one", "two", None]),
-    "coded": (pa.dictionary(pa.int8(), pa.string()), ["one", "two", None]),
-    "bytes": (pa.binary(), [b"", b"\x00\xff", None]),
-    "amount": (pa.decimal128(12, 3), [Decimal("-1.500"), Decimal("999999999.999"), None]),
-    "wide": (pa.decimal128(38, 10), [Decimal("1.0000000001"), Decimal("-9999999999999999999999999999.5"), None]),
-    "day": (pa.date32(), [dt.date(1, 1, 1), dt.date(9999, 12, 31), None]),
-    "moment": (pa.timestamp("us", "UTC"), [dt.datetime(1583, 1, 1, tzinfo=UTC), dt.datetime(2026, 5, 1), None]),
-    "milli": (pa.timestamp("ms"), [dt.datetime(1583, 1, 1), dt.datetime(2026, 3, 29, 2, 30), None]),
-    "local": (pa.timestamp("us"), [dt.datetime(1583, 1, 1), dt.datetime(2026, 3, 29, 2, 30), None]),
-}
 LEFT_TO_DUCKDB: dict[str, tuple[pa.DataType, list[Any]]] = {
     "unsigned": (pa.uint32(), [1, 2**32 - 1, None]),
     "nano": (pa.timestamp("ns"), [1, 2, None]),
@@ -247,6 +227,9 @@ def test_explain_tells(tmp_path: Path) -> None:
     text = str(motif.explain(f"SELECT * FROM data {RISES}", tables={"data": path}))
     assert "Arrow reads the file" in text
     assert "its values:" in text
+    plain = RISES.replace("name <> 'c'", "x >= 0")
+    text = str(motif.explain(f"SELECT * FROM data {plain}", tables={"data": ROWS}))
+    assert "Columns are taken as they are" in text
     computed = RISES.replace("name <> 'c'", "upper(name) <> 'C'")
     text = str(motif.explain(f"SELECT * FROM data {computed}", tables={"data": path}))
     assert "DuckDB reads" in text

@@ -40,9 +40,16 @@ def duckdb_facts(statement: Statement, tables: Mapping[str, Any]) -> list[Clause
 
 
 def _reads(program: Program, source: Any) -> str:
+    from motif.hosts.columns import TableColumns
     from motif.hosts.duckdb_files import own_columns
 
-    who = "Arrow reads the file, and DuckDB sorts" if own_columns(program, source) else "DuckDB reads, and sorts"
+    match own_columns(program, source):
+        case None:
+            who = "DuckDB reads, and sorts"
+        case TableColumns():
+            who = "Columns are taken as they are, and DuckDB sorts"
+        case _:
+            who = "Arrow reads the file, and DuckDB sorts"
     return f"{who} what does not fit into memory"
 
 

@@ -98,9 +98,8 @@ class DuckSource:
         return partial(DuckSource, ctes=self.ctes, relation=self.relation, told=self.told)
 
     def types_of(self, exprs: Sequence[Expr]) -> list[Type]:
-        unknown = [
-            expr for expr in dict.fromkeys(exprs) if expr not in self.told.types
-        ]  # to ask takes half a millisecond
+        # To ask takes half a millisecond.
+        unknown = [expr for expr in dict.fromkeys(exprs) if expr not in self.told.types]
         try:
             kinds = self.database.describe(self.select(columns_sql(unknown))) if unknown else []
         except Refused as refused:

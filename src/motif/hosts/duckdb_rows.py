@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -33,8 +33,10 @@ class TooMuch(Exception):
 def rows_in_memory(program: Program, source: DuckSource, sql: str, plan: Layout, progress: Progress | None) -> pa.Table:
     """All rows in any order; raises `TooMuch`. `sql`: what DuckDB is asked for."""
     if columns := own_columns(program, source):
-        with suppress(Unreadable):
+        try:
             return _held(pieces(columns), columns.schema, plan, progress)
+        except Unreadable as error:
+            logging.getLogger("motif").info("DuckDB reads what Arrow cannot: %s", error)
     reader = source.database.reader(sql)
     return _held(batches(reader), reader.schema, plan, progress)
 
