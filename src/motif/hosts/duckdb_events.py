@@ -182,7 +182,7 @@ def run_program(
         # Not held here, so that the engine can let go of the events once they are sorted.
         found = match_events(
             program,
-            with_time(program, source.database.table(input_sql(program, source), progress).combine_chunks()),
+            with_time(program, source.database.table(input_sql(program, source), progress)),
             plan,
             functions=Functions(functions),
             compiled=compiled,

@@ -27,16 +27,17 @@ def complete(group: Any, roles: Any, enough: Any, seen: Any, numbers: Any, kept:
     return count
 
 
-def span(group: Any, roles: Any, times: Any, partitions: int, first: Any, last: Any) -> int:
-    """When events begin and end to come: for the role of bit b in partition p, at b * partitions + p of both."""
+def span(group: Any, roles: Any, times: Any, lowest: Any, spans: Any, width: int) -> int:
+    """When events begin and end to come: spans[p * width + 2 * b :][:2], of the role of bit b in partition p.
+
+    lowest[r] = 2 * b for the lowest bit b of roles r: to look at one bit after the other would be mispredicted often.
+    """
     for event in range(len(group)):
-        place = group[event]
         moment = times[event]
         left = roles[event]
         while left:
-            if left & 1:
-                first[place] = min(first[place], moment)
-                last[place] = max(last[place], moment)
-            left >>= 1
-            place += partitions
+            place = group[event] * width + lowest[left]
+            spans[place] = min(spans[place], moment)
+            spans[place + 1] = max(spans[place + 1], moment)
+            left &= left - 1
     return 0

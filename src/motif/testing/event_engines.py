@@ -27,6 +27,8 @@ from motif.testing.tables import to_arrow
 
 Bound = int | list[int] | None
 NUMBER = "event_number"
+PIECE = 3
+"""Events that come together."""
 
 
 class Engine:
@@ -57,8 +59,9 @@ class Engine:
         self.table = arrange(table, layout(self.program, source.types_of(crossing(self.program))))
 
     def left(self, *, compiled: bool = False) -> pa.Table:
-        """Events of partitions that may have a match."""
-        return with_a_chance(self.program, self.table, groups(self.table, self.program.keys), compiled=compiled)[0]
+        """Events of partitions that may have a match, of events that come in pieces, as from a host."""
+        events = pa.Table.from_batches(self.table.to_batches(max_chunksize=PIECE), self.table.schema)
+        return with_a_chance(self.program, events, groups(events, self.program.keys), compiled=compiled)[0]
 
     def matches(
         self, *, compiled: bool = False, table: pa.Table | None = None, slices: int = 0

@@ -13,7 +13,7 @@ from itertools import combinations
 import numpy as np
 import pyarrow as pa
 
-from motif.engine.arrays import Array, arrow, flat, to_lanes
+from motif.engine.arrays import Array, flat, picked, to_lanes
 from motif.engine.events.rows import bindable, moments, ticks_of
 from motif.engine.matcher import COMPILE_FROM_ROWS, READY_FROM_ROWS
 from motif.ir.event import Duration
@@ -31,6 +31,8 @@ TOO_FAR = 1 << 61
 """Times that are further apart are not subtracted: the difference might not fit."""
 BITS = tuple(np.uint8(1 << number) for number in range(8))
 """Roles of an event are bits of a byte: no more are asked for."""
+LOWEST = np.array([2 * ((roles & -roles).bit_length() - 1) for roles in range(1 << len(BITS))])
+"""For each set of them, twice the number of the lowest; see `kernels.chance.span`."""
 COMPILE_FROM = 1_000_000
 """Events from which on loops are compiled for this, which they are once: NumPy takes twice as long."""
 
@@ -63,7 +65,8 @@ def with_a_chance(
     left = _near(program, needs, events, left, compiled=compiled)
     if len(left.places) >= worth_it * len(group):
         return events, group
-    return events.take(arrow(left.places)), left.group
+    columns = [picked(column, left.places) for column in events.columns]
+    return pa.table(columns, events.schema.names), left.group
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,12 +116,12 @@ def _needed(way: Way) -> list[str]:
 
 def _roles(masks: Sequence[Mask | None], events: pa.Table) -> Array:
     """For each event the masks that it passes, as bits."""
-    roles = np.zeros(events.num_rows, np.uint8)
-    for since in range(0, len(roles), CHUNK):
-        part = events.slice(since, CHUNK)
+    roles, until = np.zeros(events.num_rows, np.uint8), 0
+    for part in events.to_batches(max_chunksize=CHUNK):
+        since, until = until, until + part.num_rows
         for bit, mask in zip(BITS, masks, strict=False):
-            passed = 1 if mask is None else bindable(mask, flat(part.column(mask.column)))
-            roles[since : since + CHUNK] |= passed * bit  # to shift takes ten times as long
+            passed = 1 if mask is None else bindable(mask, part.column(mask.column))
+            roles[since:until] |= passed * bit  # to shift takes ten times as long
     return roles
 
 
@@ -164,7 +167,7 @@ def _near(program: EventProgram, needs: Needs, events: pa.Table, left: Left, *, 
     within, kind = program.query.within, program.types[program.time]
     if not isinstance(within, Duration) or program.start is not None or not len(left.places):
         return left
-    clock = moments(to_lanes(flat(events.column(program.time).take(arrow(left.places))), kind), kind)
+    clock = moments(to_lanes(flat(picked(events.column(program.time), left.places)), kind), kind)
     low, high = int(clock.min()), int(clock.max())
     window = within.microseconds * ticks_of(program)
     if not window < high - low < TOO_FAR:
@@ -183,10 +186,12 @@ class Spans:
     @classmethod
     def of(cls, events: Left, times: Array, roles: int, *, compiled: bool) -> Spans:
         """Times are from 0 on."""
-        spans = cls(*(np.full((roles, events.partitions), never) for never in (TOO_FAR, -TOO_FAR)))
+        both = np.empty((events.partitions, roles, 2), np.int64)  # side by side, as they are asked for together
+        spans = cls(both[:, :, 0].T, both[:, :, 1].T)
+        spans.first[:], spans.last[:] = TOO_FAR, -TOO_FAR
         if compiled:
             _, loop = chance_loops()
-            loop(events.group, events.roles, times, events.partitions, spans.first.reshape(-1), spans.last.reshape(-1))
+            loop(events.group, events.roles, times, LOWEST, both.reshape(-1), 2 * roles)
             return spans
         for role in range(roles):
             own = np.flatnonzero(events.roles & BITS[role])
