@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 
 from motif.engine.arrays import Array, Lanes, arrow, flat, null_flags, numpy_of, plain_type, to_lanes
 from motif.engine.partitions import groups, with_coded_keys
+from motif.engine.threads import on_threads
 from motif.ir.expr import Expr
 from motif.ir.types import Type
 from motif.plan.program import SortKey
@@ -148,7 +149,9 @@ class Arrangement:
 
     def _put_side_by_side(self) -> None:
         """Rows that came in pieces and stay where they are need not be copied; to pick some, it takes one piece."""
-        self.rows = self.rows.combine_chunks()
+        if any(column.num_chunks != 1 for column in self.rows.columns):
+            columns = on_threads(lambda number: flat(self.rows.column(number)), self.rows.num_columns)
+            self.rows = pa.table(columns, self.rows.schema.names)
 
     def _only(self, members: Array, order: list[Array]) -> Arrangement:
         """Some rows: what they are sorted by is brought together, as it takes longer to sort what lies far apart."""

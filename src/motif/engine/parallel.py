@@ -5,6 +5,7 @@ The loops release the GIL, and no partition is ever split, so threads share noth
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from functools import partial
 
@@ -23,6 +24,8 @@ SHARD_ROWS = 100_000
 """Fewer rows than this are not worth a thread."""
 SHARDS_PER_CORE = 3
 """Several, so that a core that drew a large partition does not finish last by far."""
+ROWS_PER_CALL = 25_000
+"""Rows that are matched in the time which a shard takes whatever its size, in Python, while all others wait."""
 
 
 def match_rows(program: Program, rows: pa.Table, plan: Layout, *, compiled: bool | None) -> list[pa.Table]:
@@ -34,7 +37,7 @@ def match_rows(program: Program, rows: pa.Table, plan: Layout, *, compiled: bool
         is_compiled = is_worth_compiling(program, count) or is_slow(query, count, partial(is_kept, program))
     arrangement = Arrangement(with_coded_keys(rows, plan.keys), plan)
     del rows  # the caller keeps none either: they are held once
-    shards = min(cores() * SHARDS_PER_CORE, max(count // SHARD_ROWS, 1)) if plan.keys else 1
+    shards = shards_of(count) if plan.keys else 1
     shard = arrangement.shards(shards)
 
     def work(number: int) -> list[pa.Table]:
@@ -42,6 +45,12 @@ def match_rows(program: Program, rows: pa.Table, plan: Layout, *, compiled: bool
 
     with timed(query, count, compiled=is_compiled):
         return [leaves for part in on_threads(work, shards) for leaves in part]
+
+
+def shards_of(rows: int) -> int:
+    """Shards for which it takes least: with each there is less to match on a core, and more that only one can do."""
+    best = math.isqrt(rows // ROWS_PER_CALL)
+    return max(min(cores() * SHARDS_PER_CORE, rows // SHARD_ROWS, best), 1)
 
 
 def _matches(session: Session, rows: pa.Table) -> Iterator[pa.Table]:

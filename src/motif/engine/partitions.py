@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from motif.engine.arrays import Array, arrow, as_type, flat, null_flags, numpy_of, plain_type
+from motif.engine.numbering import are_many, encoded_by_parts
 from motif.engine.texts import packed, unpacked
 from motif.engine.threads import cores, on_threads
 
@@ -59,6 +60,8 @@ def _as_numbers(column: pa.ChunkedArray) -> pa.Array | None:
 
 
 def _encoded(column: pa.Array) -> pa.DictionaryArray:
+    if pa.types.is_integer(column.type) and are_many(numpy_of(column)):
+        return encoded_by_parts(column)
     parts = max(min(len(column) // CODED_ROWS, cores()), 1)
     cuts = [len(column) * number // parts for number in range(parts + 1)]
     found = on_threads(lambda n: column.slice(cuts[n], cuts[n + 1] - cuts[n]).dictionary_encode(), parts)
@@ -77,7 +80,7 @@ def groups(rows: pa.Table, keys: Sequence[int]) -> Array:
         numbers, count = _numbers(column)
         group = group * count + numbers
         if int(group.max(initial=0)) >= SPREAD * len(group):
-            group = np.unique(group, return_inverse=True)[1].astype(np.int64)
+            group = numpy_of(_encoded(arrow(group)).indices).astype(np.int64)
     return group
 
 
@@ -88,22 +91,19 @@ def _numbers(key: pa.Array) -> tuple[Array, int]:
     if pa.types.is_nested(key.type):
         key = pa.array([repr(value) for value in key.to_pylist()])
     if not pa.types.is_dictionary(key.type):
-        key = as_type(key, plain_type(key.type)).dictionary_encode()
+        key = _encoded(as_type(key, plain_type(key.type)))
     count = len(key.dictionary)
     numbers = numpy_of(key.indices).astype(np.int64)
     return (np.where(null_flags(key) == 1, count, numbers) if key.null_count else numbers), count + 1
 
 
-def own_numbers(key: pa.Array, *, spread: int = SPREAD) -> Array | None:
-    """Whole numbers that lie close together are numbers of partitions themselves: to count them costs far more.
-
-    `spread`: how many times as many as the rows they may be.
-    """
+def own_numbers(key: pa.Array) -> Array | None:
+    """Whole numbers that lie close together are numbers of partitions themselves: to count them costs far more."""
     if not len(key) or not pa.types.is_integer(key.type) or key.null_count:
         return None
     values = numpy_of(key)
     low, high = int(values.min()), int(values.max())
-    if high - low >= spread * len(key) or high > np.iinfo(np.int64).max:
+    if high - low >= SPREAD * len(key) or high > np.iinfo(np.int64).max:
         return None
     wide: Array = values.astype(np.int64, copy=False)
     return wide - low if low else wide

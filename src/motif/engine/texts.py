@@ -38,11 +38,20 @@ def packed(array: pa.Array) -> Array | None:
 
 def unpacked(numbers: Array, kind: pa.DataType) -> pa.Array:
     """The texts again."""
-    bytes_ = np.ascontiguousarray(numbers, "<u8").view(np.uint8)
-    used = bytes_ != 0
-    ends = np.zeros(len(numbers) + 1, np.int32)
-    np.cumsum(used.reshape(-1, WIDTH).sum(axis=1, dtype=np.int32), out=ends[1:])
-    texts = pa.BinaryArray.from_buffers(
-        pa.binary(), len(numbers), [None, pa.py_buffer(ends), pa.py_buffer(bytes_[used])]
-    )
+    numbers = np.ascontiguousarray(numbers, "<u8")
+    bytes_ = numbers.view(np.uint8)
+    if len(numbers) and (length := _length(int(numbers.min()))) == _length(int(numbers.max())):
+        ends = np.arange(len(numbers) + 1, dtype=np.int32) * np.int32(length)
+        data = np.ascontiguousarray(bytes_.reshape(-1, WIDTH)[:, :length])
+    else:
+        used = bytes_ != 0
+        ends = np.zeros(len(numbers) + 1, np.int32)
+        np.cumsum(used.reshape(-1, WIDTH).sum(axis=1, dtype=np.int32), out=ends[1:])
+        data = bytes_[used]
+    texts = pa.BinaryArray.from_buffers(pa.binary(), len(numbers), [None, pa.py_buffer(ends), pa.py_buffer(data)])
     return texts.cast(kind)
+
+
+def _length(number: int) -> int:
+    """Bytes of a text."""
+    return (number.bit_length() + 7) // 8

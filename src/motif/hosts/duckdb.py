@@ -171,7 +171,7 @@ def _in_memory(
     plan = layout(program, source.types_of(exprs))
     sql = source.select(columns_sql(exprs))
     # Not held here, so that the engine can let go of the rows once they lie side by side.
-    return match_rows(program, rows_in_memory(program, source, sql, plan, progress), plan, compiled=compiled)
+    return match_rows(program, rows_in_memory(program, source, sql, progress), plan, compiled=compiled)
 
 
 def _streamed(program: Program, source: DuckSource, compiled: bool | None, progress: Progress | None) -> list[pa.Table]:
