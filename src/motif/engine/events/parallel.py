@@ -28,7 +28,7 @@ from motif.plan.events.program import EventProgram
 from motif.plan.events.steps import Estimates
 from motif.plan.events.ways import coincide
 
-SAMPLE = 100_000
+SAMPLE = 30_000
 """Events by which the order of steps is chosen."""
 
 
@@ -47,7 +47,7 @@ def match_events(
         compiled = True
     shards = _parts(events.num_rows)
     # One order of steps for all: each would have to be compiled.
-    estimates = _estimates(program, events, plan, group)
+    estimates = _estimates(program, events, plan, group) if shards > 1 else None
     arrangement = Arrangement(events, plan, group=group)
     del events  # the caller keeps none either: they are held once
 
