@@ -28,6 +28,8 @@ STARTS = ("start_s", "first_s")
 """What only the first run in a process knows: seconds until it was ready, and until it had answered."""
 QUICK_REPEATS = 2
 """The short form measures at most so often."""
+ENOUGH_S, MOST_REPEATS = 1.0, 11
+"""Contenders that take milliseconds are measured until they ran so long, or so often: three runs would be noise."""
 TRANSPORT = ("duckdb", "cold duckdb", "spark sort", "spark exchange", "spark read", "spark files")
 """Floors: they hand over every row."""
 
@@ -52,7 +54,8 @@ class Question:
         rows = list(self._left_out(point))
         asked = [name for name in self.contenders if name not in {row["contender"] for row in rows}]
         starts: dict[str, Row] = {}
-        for repeat in range(self._repeats(point) + 1):
+        spent = dict.fromkeys(asked, 0.0)
+        for repeat in range(self._most_repeats(point) + 1):
             for contender in list(asked):
                 answer = self._ask(point, contender, repeat)
                 if not has_figures(answer[0]):
@@ -61,7 +64,9 @@ class Question:
                     starts[contender] = {name: answer[0][name] for name in STARTS if name in answer[0]}
                 else:
                     rows += [row | starts.get(contender, {}) for row in answer]
-                if not has_figures(answer[0]) or is_slow(answer):
+                    spent[contender] += answer[0]["wall_s"]
+                is_known = repeat >= self._repeats(point) and spent[contender] > ENOUGH_S
+                if is_known or not has_figures(answer[0]) or is_slow(answer):
                     asked.remove(contender)
         self.pool.next_size()
         return rows
@@ -82,6 +87,9 @@ class Question:
     def _repeats(self, point: Point) -> int:
         repeats = point.repeats or self.workload.repeats
         return min(repeats, QUICK_REPEATS) if self.quick else repeats
+
+    def _most_repeats(self, point: Point) -> int:
+        return self._repeats(point) if self.quick else max(self._repeats(point), MOST_REPEATS)
 
     def _left_out(self, point: Point) -> Iterator[Row]:
         """Contenders that are not asked at this size, with the reason."""

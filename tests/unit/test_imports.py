@@ -46,8 +46,8 @@ def test_small_inputs_are_matched_without_a_compiler(tmp_path: Path) -> None:
 
 LARGE = """
 import pyarrow as pa, motif
-from motif.engine import matcher
-matcher.COMPILE_FROM_ROWS = matcher.LOAD_FROM_ROWS = 1000
+from motif.engine import pace
+pace.COMPILE_FROM_ROWS = pace.LOAD_FROM_ROWS = 1000
 """ + SMALL.replace("SUM(B.v) < 50", "B.v < 9")
 
 

@@ -39,6 +39,9 @@ def loaded(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     load = native._loaded
     monkeypatch.setattr(native, "_loaded", lambda code: codes.append(code) or load(code))
     monkeypatch.setattr(pace, "_SPENT", defaultdict(float))
+    for name in ("LOADING_SECONDS", "LOADING_NEXT_SECONDS"):
+        monkeypatch.setattr(pace, name, 1e9)
+    monkeypatch.setattr(pace, "is_loader_there", lambda: False)
     forget_loops()
     return codes
 
@@ -71,7 +74,7 @@ def test_a_query_that_has_taken_long(query: str, loaded: list[object], monkeypat
 def test_a_stream_that_has_taken_long(query: str, loaded: list[object], monkeypatch: pytest.MonkeyPatch) -> None:
     expected = motif.match(EVENTS, query).num_rows
     monkeypatch.setattr(pace, "PLAIN_SECONDS", 0.0)
-    monkeypatch.setattr("motif.engine.matcher.COMPILE_FROM_ROWS", 900)
+    monkeypatch.setattr(pace, "COMPILE_FROM_ROWS", 900)
     stream = motif.Stream(query, SCHEMA)
     found = stream.push(EVENTS.slice(0, 100)).num_rows + stream.push(EVENTS.slice(100, 100)).num_rows
     assert not loaded  # steps too small to gain anything
@@ -90,8 +93,7 @@ def test_code_that_is_on_disk_is_loaded_sooner(
     if by == "seconds":
         monkeypatch.setattr(pace, "LOADING_SECONDS", 0.0)
     else:
-        monkeypatch.setattr("motif.engine.matcher.LOAD_FROM_ROWS", COUNT)
-        monkeypatch.setattr("motif.engine.events.run.LOAD_FROM_ROWS", COUNT)
+        monkeypatch.setattr(pace, "LOAD_FROM_ROWS", COUNT)
     for _ in range(2):
         first = motif.match(EVENTS, query)
     assert not loaded  # nothing is on disk
@@ -111,12 +113,12 @@ def test_loops_that_were_never_compiled_keep_a_query_plain(
     loaded: list[object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The search of row-only patterns is one for all of them; aggregates and WITHIN have their own."""
-    monkeypatch.setattr("motif.engine.matcher.LOAD_FROM_ROWS", COUNT)
+    monkeypatch.setattr(pace, "LOAD_FROM_ROWS", COUNT)
     pattern = "PATTERN (A B+) {} DEFINE B AS v > PREV(v)"
     plain = f"MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts MEASURES COUNT(*) AS n {pattern.format('')})"
-    monkeypatch.setattr("motif.engine.matcher.COMPILE_FROM_ROWS", COUNT)
+    monkeypatch.setattr(pace, "COMPILE_FROM_ROWS", COUNT)
     motif.match(EVENTS, plain)
-    monkeypatch.setattr("motif.engine.matcher.COMPILE_FROM_ROWS", 10 * COUNT)
+    monkeypatch.setattr(pace, "COMPILE_FROM_ROWS", 10 * COUNT)
     forget_loops()
     loaded.clear()
     summed = plain.replace("COUNT(*)", "SUM(B.v)")
@@ -126,6 +128,60 @@ def test_loops_that_were_never_compiled_keep_a_query_plain(
         assert not loaded
     assert motif.match(EVENTS, plain).num_rows > 10
     assert len(loaded) == 1
+
+
+@pytest.mark.usefixtures("empty_disk")
+@pytest.mark.parametrize("query", [SEQ, ONCE, ROWS], ids=["SEQ", "CONSUMING", "rows"])
+def test_a_process_that_has_loaded_something_loads_more_sooner(
+    query: str, loaded: list[object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pace, "LOAD_NEXT_FROM_ROWS", COUNT)
+    first = motif.match(EVENTS, query)
+    monkeypatch.setattr(pace, "PLAIN_SECONDS", 0.0)
+    motif.match(EVENTS, query)
+    monkeypatch.setattr(pace, "PLAIN_SECONDS", 1e9)
+    forget_loops()
+    loaded.clear()
+    motif.match(EVENTS, query)
+    assert not loaded
+    monkeypatch.setattr(pace, "is_loader_there", lambda: True)
+    assert motif.match(EVENTS, query).equals(first)
+    assert loaded
+
+
+@pytest.mark.usefixtures("empty_disk")
+@pytest.mark.parametrize("query", [SEQ, ONCE], ids=["SEQ", "CONSUMING"])
+def test_a_plain_join_is_given_up_once_loading_would_have_been_faster(
+    query: str, loaded: list[object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = motif.match(EVENTS, query)
+    monkeypatch.setattr(pace, "PLAIN_SECONDS", 0.0)
+    motif.match(EVENTS, query)
+    monkeypatch.setattr(pace, "PLAIN_SECONDS", 1e9)
+    monkeypatch.setattr(pace, "_SPENT", defaultdict(float))
+    forget_loops()
+    loaded.clear()
+    monkeypatch.setattr(pace, "LOADING_SECONDS", 0.0)
+    assert motif.match(EVENTS, query).equals(first)
+    assert loaded
+
+
+@pytest.mark.usefixtures("empty_disk")
+def test_aggregates_of_lists_are_compiled_by_their_own_number(
+    loaded: list[object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    query = "SELECT SUM(b.v) AS total FROM SEQ(A a; B b+; A c) WHERE [k] AND c.v > 50 WITHIN 400 s"
+    monkeypatch.setattr(pace, "COMPILE_FROM_ROWS", COUNT // 2)
+    first = motif.match(EVENTS, query)
+    assert len(loaded) == 2  # the join and the sum
+    monkeypatch.setattr(pace, "COMPILE_FROM_ROWS", 10_000 * COUNT)
+    monkeypatch.setattr(pace, "is_loader_there", lambda: True)
+    for rows, loops in ((10_000 * COUNT, 0), (COUNT // 2, 2)):
+        forget_loops()
+        loaded.clear()
+        monkeypatch.setattr(pace, "LOAD_NEXT_FROM_ROWS", rows)
+        assert motif.match(EVENTS, query).equals(first)
+        assert len(loaded) == loops
 
 
 def test_consuming_is_plain_for_longer(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from motif.engine.arrays import Array, Codebook, Lanes, bounds_of, flat, plain_type, to_lanes, truth
+from motif.engine.pace import pays
 from motif.engine.vector import Vectors
 from motif.errors import LimitExceeded, MotifError, QueryDataError
 from motif.ir.query import MatchMode, SkipTo
@@ -29,12 +30,6 @@ from motif.plan.outputs import Folded
 from motif.plan.program import Program
 from motif.plan.scalar import Const, Fold, LabelAt, Lane, Read, as_int, lane, scalars
 
-COMPILE_FROM_ROWS = 200_000
-"""Below this the loop runs as plain Python: compiling takes longer than it saves."""
-LOAD_FROM_ROWS = 50_000
-"""A loop that was compiled before is loaded from disk from here on."""
-READY_FROM_ROWS = 1_000
-"""A loop that is compiled already is used from here on."""
 MOST_LABELS = 4_000_000
 STACK = 1_024
 """Entries for which the stacks of the search have room at first."""
@@ -139,9 +134,7 @@ class Rows:
 
 def is_worth_compiling(program: Program, rows: int) -> bool:
     """Whether the loop over so many rows is to be a compiled one."""
-    if rows >= COMPILE_FROM_ROWS or (rows >= READY_FROM_ROWS and is_search_ready(program.markers)):
-        return True
-    return rows >= LOAD_FROM_ROWS and is_kept(program)
+    return pays(rows, lambda: is_search_ready(program.markers), lambda: is_kept(program))
 
 
 def is_kept(program: Program) -> bool:

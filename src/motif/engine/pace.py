@@ -1,6 +1,7 @@
-"""Whether a loop is worth compiling: once plain Python has taken as long as compiling may, over all runs of a query.
+"""Whether a loop is worth compiling, or loading where it was compiled before: for many rows, or once it has taken long.
 
-All runs of a query in this process share the decision: calls over small tables, steps of a stream, buckets of keys.
+How long plain Python has taken is counted over all runs of a query in this process: calls over small tables, steps of a
+stream, buckets of keys.
 """
 
 from __future__ import annotations
@@ -10,15 +11,42 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from motif.kernels.native import is_loader_there
+
+COMPILE_FROM_ROWS = 200_000
+"""Below this the loop runs as plain Python: compiling takes longer than it saves."""
+LOAD_FROM_ROWS = 50_000
+"""A loop that was compiled before is loaded from disk from here on."""
+LOAD_NEXT_FROM_ROWS = 5_000
+"""The same where another one was loaded before: what loads them takes ten times as long to come as a loop."""
+READY_FROM_ROWS = 1_000
+"""A loop that is compiled already is used from here on."""
 PLAIN_SECONDS = 1.0
 """So long a query may run as plain Python, all together: importing the compiler alone takes most of that."""
-LOADING_SECONDS = 0.1
-"""So long where the code is on disk and has only to be loaded."""
+LOADING_SECONDS, LOADING_NEXT_SECONDS = 0.05, 0.005
+"""So long where the code is on disk and has only to be loaded: the first in this process, and others."""
 SMALL_STEP = 256
 """Rows of a run for which a compiled loop is not faster."""
 
 _SPENT: dict[str, float] = defaultdict(float)
 """Seconds by query."""
+
+
+def pays(rows: int, is_ready: Callable[[], bool], is_kept: Callable[[], bool], effort: int = 1) -> bool:
+    """Whether so many rows are worth a compiled loop, even if they are asked for once.
+
+    `is_ready`: whether it is there; `is_kept`: whether its code has only to be loaded; `effort`: how many times as
+    long as others it takes to compile.
+    """
+    if rows >= COMPILE_FROM_ROWS * effort:
+        return True
+    load_from = LOAD_NEXT_FROM_ROWS if is_loader_there() else LOAD_FROM_ROWS
+    return rows >= READY_FROM_ROWS and (is_ready() or (rows >= load_from and is_kept()))
+
+
+def loading_seconds() -> float:
+    """How long it takes to load a loop."""
+    return LOADING_NEXT_SECONDS if is_loader_there() else LOADING_SECONDS
 
 
 def is_slow(query: str, rows: int, is_kept: Callable[[], bool] = lambda: False, patience: int = 1) -> bool:
@@ -27,7 +55,7 @@ def is_slow(query: str, rows: int, is_kept: Callable[[], bool] = lambda: False, 
     `is_kept`: whether its code has only to be loaded; `patience`: how many times as long it may be plain.
     """
     spent = _SPENT[query]
-    return rows > SMALL_STEP and (spent > PLAIN_SECONDS * patience or (spent > LOADING_SECONDS and is_kept()))
+    return rows > SMALL_STEP and (spent > PLAIN_SECONDS * patience or (spent > loading_seconds() and is_kept()))
 
 
 @contextmanager

@@ -8,8 +8,8 @@ from typing import Any
 
 from motif.engine.events.parallel import why_in_sequence
 from motif.engine.events.run import compile_from
-from motif.engine.matcher import LOAD_FROM_ROWS
 from motif.engine.order import crossing
+from motif.engine.pace import LOAD_FROM_ROWS
 from motif.engine.parallel import SHARD_ROWS
 from motif.explanation.events import Sketch, event_facts
 from motif.explanation.facts import ClauseFacts, Step

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from motif.engine.matcher import COMPILE_FROM_ROWS, LOAD_FROM_ROWS
+from motif.engine.pace import COMPILE_FROM_ROWS, LOAD_FROM_ROWS
 from motif.explanation.graph import Graph, graph_of, state_lines
 from motif.ir.expr import Column, Expr, Interval, walk
 from motif.ir.query import RowQuery, SkipTo

@@ -58,8 +58,13 @@ def is_search_kept(markers: Markers) -> bool:
     return _compiled(search.search, markers).is_kept
 
 
+def is_fold_ready(*, floats: bool) -> bool:
+    """Whether the compiled `fold_loop` is there."""
+    return _compiled_fold(_fold(floats)).is_loaded
+
+
 def is_fold_kept(*, floats: bool) -> bool:
-    """The same for `fold_loop`."""
+    """Whether it has only to be loaded from disk."""
     return _compiled_fold(_fold(floats)).is_kept
 
 

@@ -17,6 +17,7 @@ from motif.engine.events.join_plan import planned
 from motif.engine.events.matches import EventMatches, joined
 from motif.engine.events.rows import EventRows, Groups, Plan
 from motif.engine.events.zones import NOTHING, ZoneMap, zone_map
+from motif.engine.pace import loading_seconds
 from motif.errors import LimitExceeded, QueryDataError
 from motif.kernels import join
 from motif.kernels.build import join_loop
@@ -58,9 +59,9 @@ def patience(program: EventProgram) -> int:
     return CONSUMING_PATIENCE if program.query.consuming else 1
 
 
-def hurried(program: EventProgram) -> Mode:
-    """Plain Python, for as long as compiling does not pay."""
-    return Mode(False, PLAIN_SECONDS * patience(program))
+def hurried(program: EventProgram, *, is_kept: bool = False) -> Mode:
+    """Plain Python, for as long as compiling does not pay, or loading where the code is on disk."""
+    return Mode(False, loading_seconds() if is_kept else PLAIN_SECONDS * patience(program))
 
 
 class WayJoin:

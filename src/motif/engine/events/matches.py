@@ -11,6 +11,7 @@ import numpy as np
 from motif.engine.arrays import Array
 
 NEVER = np.iinfo(np.int64).max
+WORD_BITS = 63
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,12 +125,30 @@ class EventMatches:
 
 
 def _matrix_order(columns: Sequence[Array]) -> Array:
+    never = 1 + max(int(column.max(initial=0)) for column in columns)
     if all(bool((one < other).all()) and bool((one >= 0).all()) for one, other in pairwise(columns)):
-        return np.lexsort((*reversed(columns[1:-1]), columns[0], columns[-1]))  # as in a sequence
-    bound = np.sort(np.stack([np.where(column < 0, NEVER, column) for column in columns], axis=1), axis=1)
-    last = np.maximum.reduce(list(columns))
-    keys = [last, *(bound[:, i] for i in range(bound.shape[1])), *columns]
-    return np.lexsort(tuple(reversed(keys)))
+        keys = [columns[-1], *columns[:-1]]  # as in a sequence
+    else:
+        bound = np.sort(np.stack([np.where(column < 0, never, column) for column in columns], axis=1), axis=1)
+        # Where the events are the same and so are all variables but one, that one is, too.
+        keys = [np.maximum.reduce(list(columns)), *bound.T, *(column + 1 for column in columns[:-1])]
+    words = _packed(keys, never.bit_length())
+    order = np.argsort(words[0], kind="stable")
+    ahead, behind = words[0][order[:-1]], words[0][order[1:]]
+    return order if bool((ahead < behind).all()) else np.lexsort(words[::-1])
+
+
+def _packed(keys: Sequence[Array], bits: int) -> list[Array]:
+    """Numbers of so many bits, several to a word: there are fewer to sort by."""
+    words = []
+    each = WORD_BITS // bits
+    for number in range(0, len(keys), each):
+        word = keys[number].astype(np.int64)
+        for key in keys[number + 1 : number + each]:
+            word <<= bits
+            word |= key
+        words.append(word)
+    return words
 
 
 def nothing(singles: Iterable[str], lists: Iterable[str]) -> EventMatches:

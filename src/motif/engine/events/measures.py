@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from types import SimpleNamespace
 from typing import assert_never
 
@@ -15,15 +16,18 @@ from motif.engine.events.matches import EventMatches, Lists
 from motif.engine.events.rows import EventRows
 from motif.engine.matcher import Matches
 from motif.engine.measures import Measures, Members, OutputRows
+from motif.engine.pace import pays
 from motif.ir.expr import End
 from motif.ir.types import Type
+from motif.kernels.build import is_fold_kept, is_fold_ready
 from motif.plan.events.outputs import EventLeaf, Folded, MatchId, Moment, Value, Whole
 from motif.plan.outputs import Folded as RowFolded
 from motif.plan.outputs import leaf_name
+from motif.plan.scalar import Lane, lane
 
 
-def leaves(rows: EventRows, matches: EventMatches, *, compiled: bool) -> pa.Table:
-    """One row per match."""
+def leaves(rows: EventRows, matches: EventMatches, *, compiled: bool | None) -> pa.Table:
+    """One row per match; None: aggregates are compiled where that pays."""
     measures = EventMeasures(rows, matches, compiled=compiled)
     wanted = rows.program.outputs.leaves
     names = [leaf_name(i) for i in range(len(wanted))]
@@ -33,7 +37,7 @@ def leaves(rows: EventRows, matches: EventMatches, *, compiled: bool) -> pa.Tabl
 class EventMeasures:
     """Evaluates leaves for some matches."""
 
-    def __init__(self, rows: EventRows, matches: EventMatches, *, compiled: bool) -> None:
+    def __init__(self, rows: EventRows, matches: EventMatches, *, compiled: bool | None) -> None:
         self.rows = rows
         self.matches = matches
         self.compiled = compiled
@@ -119,8 +123,13 @@ class EventMeasures:
         if leaf.name == "count" and leaf.column is None and not leaf.distinct:
             return arrow(self.entries(leaf.var).count)
         offsets, positions = self.compact(leaf.var)
-        folds = _ListFolds(self.rows, offsets, positions, compiled=self.compiled)
+        compiled = self._is_compiled(leaf, len(positions)) if self.compiled is None else self.compiled
+        folds = _ListFolds(self.rows, offsets, positions, compiled=compiled)
         return folds.folded(RowFolded(leaf.name, leaf.column, False, (leaf.var,), leaf.distinct, True))
+
+    def _is_compiled(self, leaf: Folded, events: int) -> bool:
+        floats = leaf.column is not None and lane(self.rows.program.types[leaf.column]) is Lane.FLOAT
+        return pays(events, partial(is_fold_ready, floats=floats), partial(is_fold_kept, floats=floats))
 
 
 class _ListFolds(Measures):

@@ -18,7 +18,7 @@ from motif.engine.events.merge import in_time_order
 from motif.engine.events.picks import apply_picks
 from motif.engine.events.promising import promising
 from motif.engine.events.rows import EventRows, no_matches
-from motif.engine.events.run import compile_from, find_matches, is_large, match_sorted
+from motif.engine.events.run import compile_from, find_matches, match_sorted
 from motif.engine.memory import expect_large_arrays
 from motif.engine.order import Arrangement, Layout, arrange
 from motif.engine.parallel import SHARD_ROWS, SHARDS_PER_CORE
@@ -76,7 +76,7 @@ def _unkeyed(program: EventProgram, table: pa.Table, functions: Functions, compi
         matches = find_matches(rows, functions, compiled=compiled)
     else:
         matches = find_in_slices(rows, functions, parts, compiled=compiled is not False)
-    return leaves(rows, matches, compiled=is_large(rows) if compiled is None else compiled)
+    return leaves(rows, matches, compiled=compiled)
 
 
 def why_in_sequence(program: EventProgram) -> str | None:

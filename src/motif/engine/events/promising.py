@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from motif.engine.arrays import Array, flat, picked, to_lanes
 from motif.engine.events.rows import bindable, moments, ticks_of
-from motif.engine.matcher import COMPILE_FROM_ROWS, READY_FROM_ROWS
+from motif.engine.pace import COMPILE_FROM_ROWS, READY_FROM_ROWS
 from motif.ir.event import Duration
 from motif.kernels.build import are_chances_kept, are_chances_ready, chance_loops
 from motif.plan.events.program import EventProgram, Mask

@@ -15,14 +15,15 @@ from motif.engine.events.measures import leaves
 from motif.engine.events.picks import apply_picks
 from motif.engine.events.rows import EventRows, no_matches
 from motif.engine.events.simulate import Simulation
-from motif.engine.matcher import COMPILE_FROM_ROWS, LOAD_FROM_ROWS, READY_FROM_ROWS
-from motif.engine.pace import is_slow, timed
+from motif.engine.pace import COMPILE_FROM_ROWS, SMALL_STEP, is_slow, pays, timed
 from motif.kernels.build import Markers, are_joins_kept, are_joins_ready
 from motif.plan.events.program import EventProgram
 from motif.plan.events.steps import Estimates
 from motif.plan.events.ways import coincide
 
 NO_FUNCTIONS = Functions({})
+CONSUMING_EFFORT = 3
+"""How many times as long as others the loop for CONSUMING takes to compile."""
 
 
 def match_sorted(
@@ -37,17 +38,17 @@ def match_sorted(
     """Leaves of all matches over events that are partitioned and in order."""
     rows = EventRows(program, table, estimates)
     matches = find_matches(rows, functions, compiled=compiled, in_order=in_order)
-    return leaves(rows, matches, compiled=is_large(rows) if compiled is None else compiled)
+    return leaves(rows, matches, compiled=compiled)
 
 
-def is_large(rows: EventRows) -> bool:
-    """Whether compiling pays however little there is to join."""
-    return bool(rows.count >= compile_from(rows.program))
+def effort(program: EventProgram) -> int:
+    """How many times as long as others its loop takes to compile."""
+    return CONSUMING_EFFORT if program.query.consuming else 1
 
 
 def compile_from(program: EventProgram) -> int:
-    """Events from which on compiling pays; the loop for CONSUMING takes three times as long to compile."""
-    return COMPILE_FROM_ROWS * 3 if program.query.consuming else COMPILE_FROM_ROWS
+    """Events from which on compiling pays however little there is to join."""
+    return COMPILE_FROM_ROWS * effort(program)
 
 
 def find_matches(
@@ -60,32 +61,27 @@ def find_matches(
     if not rows.count or not rows.program.ways:
         return no_matches(rows)
     rows.let_pass(functions.masks(rows))
-    query = rows.program.fingerprint
-    if compiled is None and (is_large(rows) or _is_ready(rows, functions)):
-        compiled = True
-    if compiled is None and is_slow(query, rows.count, partial(_is_kept, rows, functions), patience(rows.program)):
-        compiled = True
     if compiled is not None:
         return _find(rows, functions, Mode(compiled), in_order)
+    program, query = rows.program, rows.program.fingerprint
+    is_ready, is_kept = partial(_are_ready, rows, functions), partial(_are_kept, rows, functions)
+    if pays(rows.count, is_ready, is_kept, effort(program)) or is_slow(query, rows.count, is_kept, patience(program)):
+        return _find(rows, functions, Mode(True), in_order)
     try:
         with timed(query, rows.count, compiled=False):
-            return _find(rows, functions, hurried(rows.program), in_order)
+            return _find(rows, functions, hurried(program, is_kept=rows.count > SMALL_STEP and is_kept()), in_order)
     except TooSlow:
         return _find(rows, functions, Mode(True), in_order)
 
 
-def _is_ready(rows: EventRows, functions: Functions) -> bool:
-    """Whether the loops that this takes are compiled already, and there is something to gain."""
-    if rows.count < READY_FROM_ROWS:
-        return False
+def _are_ready(rows: EventRows, functions: Functions) -> bool:
+    """Whether the loops that this takes are there."""
     joins, consuming = _joins(rows, functions)
-    if are_joins_ready(joins, consuming=consuming):
-        return True
-    return rows.count >= LOAD_FROM_ROWS and are_joins_kept(joins, consuming=consuming)
+    return are_joins_ready(joins, consuming=consuming)
 
 
-def _is_kept(rows: EventRows, functions: Functions) -> bool:
-    """Whether they are compiled on disk."""
+def _are_kept(rows: EventRows, functions: Functions) -> bool:
+    """Whether they have only to be loaded."""
     joins, consuming = _joins(rows, functions)
     return are_joins_kept(joins, consuming=consuming)
 

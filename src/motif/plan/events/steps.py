@@ -6,9 +6,9 @@ soon as what it lies between is bound; lists after all single events, open ones 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from itertools import permutations
 from typing import Protocol
 
 from motif.ir.event import EventQuery, PickMode
@@ -165,10 +165,9 @@ def _order_singles(
         return [*first, *singles]
     if len(singles) > _MOST_PERMUTED:
         return [*first, *_greedy(way, equal, estimates, first, singles), *last]
-    # Of equal ones the order that begins at the end: what came before is known then.
-    orders = [[*first, *order, *last] for order in permutations(reversed(singles))]
     tested = [{n for n in map(way.number, c.names) if n is not None} for c in conditions if len(c.names) > 1]
-    return min(orders, key=lambda order: _total(way, equal, estimates, tested, order))
+    # Of equal ones the order that begins at the end: what came before is known then.
+    return _Cheapest(way, equal, estimates, tested, last).order(first, singles[::-1])
 
 
 def _greedy(
@@ -182,21 +181,59 @@ def _greedy(
     return order[len(first) :]
 
 
-def _total(
-    way: Way, equal: list[tuple[Lookup, int]], estimates: Estimates, tested: list[set[int]], order: list[int]
-) -> float:
-    """Candidates tried altogether; every condition leaves some of them out as soon as it can be tested."""
-    tried, bindings = 0.0, 1.0
-    for level, element in enumerate(order):
-        bindings *= _candidates(way, equal, estimates, order[:level], element)
-        tried += bindings
-        now = set(order[: level + 1])
-        bindings *= _PASSES ** sum(element in names and names <= now for names in tested)
-    return tried
+class _Cheapest:
+    """The order in which the fewest candidates are tried, of all orders; the first of equal ones."""
+
+    def __init__(
+        self, way: Way, equal: list[tuple[Lookup, int]], estimates: Estimates, tested: list[set[int]], last: list[int]
+    ) -> None:
+        self.way = way
+        self.equal = equal
+        self.estimates = estimates
+        self.tested = tested
+        self.last = last
+        self.best: list[int] = []
+        self.least = math.inf
+        self._shares: dict[tuple[frozenset[int], int], tuple[float, float]] = {}
+
+    def order(self, first: list[int], singles: list[int]) -> list[int]:
+        """`singles` in the best order between `first`, at most one, and `last`."""
+        tried, bindings = 0.0, 1.0
+        for element in first:
+            tried, kept = self._shares_of(frozenset(), element)
+            bindings = tried * kept
+        self._extend(first, frozenset(first), singles, tried, bindings)
+        return self.best
+
+    def _extend(self, order: list[int], bound: frozenset[int], left: list[int], tried: float, bindings: float) -> None:
+        """Look at every order that begins so, as long as it may be better than what is known."""
+        if tried >= self.least:
+            return
+        left = left or [element for element in self.last if element not in bound]
+        if not left:
+            self.best, self.least = order, tried
+        for element in left:
+            candidates, kept = self._shares_of(bound, element)
+            now = bindings * candidates
+            others = [other for other in left if other != element]
+            self._extend([*order, element], bound | {element}, others, tried + now, now * kept)
+
+    def _shares_of(self, bound: frozenset[int], element: int) -> tuple[float, float]:
+        """Candidates for each binding of what is bound, and the share that conditions leave which can be tested then.
+
+        Many orders ask the same.
+        """
+        key = bound, element
+        if key not in self._shares:
+            now = bound | {element}
+            tests = sum(element in names and names <= now for names in self.tested)
+            candidates = _candidates(self.way, self.equal, self.estimates, bound, element)
+            self._shares[key] = candidates, _PASSES**tests
+        return self._shares[key]
 
 
 def _candidates(
-    way: Way, equal: list[tuple[Lookup, int]], estimates: Estimates, bound: list[int], element: int
+    way: Way, equal: list[tuple[Lookup, int]], estimates: Estimates, bound: Collection[int], element: int
 ) -> float:
     """Candidates that are expected to be tried for each binding of what comes before."""
     count = float(estimates.candidates.get(way.elements[element].var, 0))
