@@ -53,15 +53,22 @@ class Ended:
 
     def in_order(self) -> Ended:
         """Those that end and begin together stay as they are."""
-        start, end = self.start, self.end
-        if _is_in_order(start, end):
+        order = time_order(self.start, self.end)
+        if order is None:
             return self
-        order = np.argsort(end, kind="stable")
-        start, end = start[order], end[order]
-        if not _is_in_order(start, end):  # few end together, and of one partition they come as they began
-            again = _within_runs(start, end)
-            order[again] = order[again][np.lexsort((start[again], end[again]))]
-        return Ended(self.matches.take(arrow(order)), self.start[order], end)
+        return Ended(self.matches.take(arrow(order)), self.start[order], self.end[order])
+
+
+def time_order(start: Array, end: Array) -> Array | None:
+    """By end, then by start, then as they are; None where they are in that order."""
+    if _is_in_order(start, end):
+        return None
+    order = np.argsort(end, kind="stable")
+    start, end = start[order], end[order]
+    if not _is_in_order(start, end):  # few end together, and of one partition they come as they began
+        again = _within_runs(start, end)
+        order[again] = order[again][np.lexsort((start[again], end[again]))]
+    return order
 
 
 def _is_in_order(start: Array, end: Array) -> bool:

@@ -12,6 +12,7 @@ from motif.engine.events.join_plan import planned
 from motif.engine.events.joins import Mode, TooSlow, WayJoin, hurried, patience
 from motif.engine.events.matches import EventMatches, joined
 from motif.engine.events.measures import leaves
+from motif.engine.events.merge import time_order
 from motif.engine.events.picks import apply_picks
 from motif.engine.events.rows import EventRows, no_matches
 from motif.engine.events.simulate import Simulation
@@ -35,10 +36,18 @@ def match_sorted(
     estimates: Estimates | None = None,
     in_order: bool = True,
 ) -> pa.Table:
-    """Leaves of all matches over events that are partitioned and in order."""
+    """Leaves of all matches over events that are partitioned and in order; by when they end, if that is wanted."""
     rows = EventRows(program, table, estimates)
     matches = find_matches(rows, functions, compiled=compiled, in_order=in_order)
-    return leaves(rows, matches, compiled=compiled)
+    return leaves(rows, _by_time(rows, matches) if in_order else matches, compiled=compiled)
+
+
+def _by_time(rows: EventRows, matches: EventMatches) -> EventMatches:
+    """Before their columns are gathered: these are more. With composite events, `in_time_order` has to do it."""
+    if rows.intervals or not len(matches):
+        return matches
+    order = time_order(rows.time[matches.first()], rows.time[matches.last()])
+    return matches if order is None else matches.take(order)
 
 
 def effort(program: EventProgram) -> int:
