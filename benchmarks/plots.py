@@ -167,7 +167,7 @@ def _panel(name: str, sizes: Sequence[Race], *, by_keys: bool) -> str:
     walls = [figure.wall for race in sizes for figure in race.figures.values()]
     y, ticks = _log_scale(min(walls), max(walls), TALL - 55, 28)
     at = [race.keys if by_keys else race.rows for race in sizes]
-    x, _ = _log_scale(min(at), max(at), 52, PANEL - 22, whole=False)
+    x, _ = _log_scale(min(at), max(at), 64, PANEL - 22, whole=False)  # marks keep off the figures of the axis
     unit = sizes[0].workload.keys_are if by_keys else "rows"
     parts = [f'<text x="0" y="8" class="title">{escape(name.removeprefix("peers/"))}</text>']
     for tick in ticks:
