@@ -56,6 +56,18 @@ def forget_loops() -> None:
         cached.cache_clear()
 
 
+def kept_on_disk(query: str, loaded: list[object], monkeypatch: pytest.MonkeyPatch) -> pa.Table:
+    """Its answer; afterwards its loops are on disk and nowhere else."""
+    first = motif.match(EVENTS, query)
+    monkeypatch.setattr(pace, "PLAIN_SECONDS", 0.0)
+    motif.match(EVENTS, query)
+    assert loaded
+    monkeypatch.setattr(pace, "PLAIN_SECONDS", 1e9)
+    forget_loops()
+    loaded.clear()
+    return first
+
+
 @pytest.mark.parametrize("query", [SEQ, ONCE, ROWS], ids=["SEQ", "CONSUMING", "rows"])
 def test_a_query_that_has_taken_long(query: str, loaded: list[object], monkeypatch: pytest.MonkeyPatch) -> None:
     first = motif.match(EVENTS, query)
@@ -136,12 +148,7 @@ def test_a_process_that_has_loaded_something_loads_more_sooner(
     query: str, loaded: list[object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pace, "LOAD_NEXT_FROM_ROWS", COUNT)
-    first = motif.match(EVENTS, query)
-    monkeypatch.setattr(pace, "PLAIN_SECONDS", 0.0)
-    motif.match(EVENTS, query)
-    monkeypatch.setattr(pace, "PLAIN_SECONDS", 1e9)
-    forget_loops()
-    loaded.clear()
+    first = kept_on_disk(query, loaded, monkeypatch)
     motif.match(EVENTS, query)
     assert not loaded
     monkeypatch.setattr(pace, "is_loader_there", lambda: True)
@@ -154,13 +161,8 @@ def test_a_process_that_has_loaded_something_loads_more_sooner(
 def test_a_plain_join_is_given_up_once_loading_would_have_been_faster(
     query: str, loaded: list[object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first = motif.match(EVENTS, query)
-    monkeypatch.setattr(pace, "PLAIN_SECONDS", 0.0)
-    motif.match(EVENTS, query)
-    monkeypatch.setattr(pace, "PLAIN_SECONDS", 1e9)
+    first = kept_on_disk(query, loaded, monkeypatch)
     monkeypatch.setattr(pace, "_SPENT", defaultdict(float))
-    forget_loops()
-    loaded.clear()
     monkeypatch.setattr(pace, "LOADING_SECONDS", 0.0)
     assert motif.match(EVENTS, query).equals(first)
     assert loaded
