@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import random
+from collections.abc import Callable
+from decimal import Decimal
 
+import pyarrow as pa
 import pytest
 
+import motif
+from motif.engine import local as local_columns
 from motif.engine.local import LocalColumns
 from motif.engine.order import crossing
 from motif.errors import MotifError
@@ -23,9 +29,19 @@ from motif.testing.generate import random_clause, random_rows
 from motif.testing.tables import to_arrow
 
 QUERIES = 150
+WAYS = {"row by row": 10**6, "column by column": 0}
+"""How many rows are few."""
 
 
-def test_of_event_queries() -> None:
+def coded(table: pa.Table) -> pa.Table:
+    """Texts as codes, as they are read from some files."""
+    columns = [c.dictionary_encode() if pa.types.is_string(c.type) else c for c in table.columns]
+    return pa.table(columns, table.column_names)
+
+
+@pytest.mark.parametrize("few", WAYS.values(), ids=WAYS)
+def test_of_event_queries(few: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(local_columns, "FEW_ROWS", few)
     computed = 0
     for seed in range(QUERIES):
         rng = random.Random(seed)
@@ -36,15 +52,18 @@ def test_of_event_queries() -> None:
         given = source.database.table(duckdb_events.input_sql(program, source))
         exprs = crossing(program)
         local = LocalColumns.of(exprs, program.admitted, source.schema, "duckdb", given.schema)
-        if local is not None:
+        table = source.database.table("SELECT * FROM data")
+        if local is not None and local.takes(table.num_rows):
             computed += any(not isinstance(expr, Column) for expr in exprs)
-            table = source.database.table("SELECT * FROM data")
             assert local.table(table).schema == given.schema
             assert same_rows(local.table(table).to_pylist(), given.to_pylist()), seed
+            assert same_rows(local.table(coded(table)).to_pylist(), given.to_pylist()), seed
     assert computed > QUERIES // 3
 
 
-def test_of_clauses() -> None:
+@pytest.mark.parametrize("few", WAYS.values(), ids=WAYS)
+def test_of_clauses(few: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(local_columns, "FEW_ROWS", few)
     computed = 0
     for seed in range(QUERIES):
         rng = random.Random(seed)
@@ -56,10 +75,12 @@ def test_of_clauses() -> None:
         except (MotifError, HostRefusal):
             continue
         local = LocalColumns.of(exprs, None, source.schema, "duckdb", given.schema)
-        if local is not None:
+        table = source.database.table("SELECT * FROM data")
+        if local is not None and local.takes(table.num_rows):
             computed += any(not isinstance(expr, Column) for expr in exprs)
-            found = local.table(source.database.table("SELECT * FROM data"))
+            found = local.table(table)
             assert found.schema == given.schema
+            assert same_rows(local.table(coded(table)).to_pylist(), given.to_pylist()), seed
             assert same_rows(found.to_pylist(), given.to_pylist()), seed
     assert computed > QUERIES // 20
 
@@ -72,3 +93,53 @@ def test_what_only_the_host_can(expression: str) -> None:
     exprs = crossing(program)
     given = source.database.table(source.select(duckdb.columns_sql(exprs)))
     assert LocalColumns.of(exprs, None, source.schema, "duckdb", given.schema) is None
+
+
+ROW = pa.table(
+    {
+        "ts": pa.array([dt.datetime(2026, 1, 1)], pa.timestamp("us")),
+        "day": pa.array([dt.date(2026, 1, 1)]),
+        "float": pa.array([0.1], pa.float32()),
+        "double": pa.array([0.1]),
+        "decimal": pa.array([Decimal("0.12")], pa.decimal128(10, 2)),
+        "tiny": pa.array([100], pa.int8()),
+        "small": pa.array([30_000], pa.int16()),
+        "wide": pa.array([2**62]),
+        "text": pa.array(["a"]),
+    }
+)
+CONDITIONS = [
+    *(f"a.{name} {operator} 0.1" for name in ("float", "double", "decimal") for operator in ("=", ">", "<=")),
+    *("a.tiny + a.tiny > 5", "a.tiny * 2 > 5", "-a.tiny < 0", "abs(a.tiny) > 0", "a.tiny + a.small > 5"),
+    *("a.small * 2 > 5", "a.tiny + a.wide > 5", "a.wide + a.wide > 5", "a.wide * 4 > 0", "a.tiny / 3 > 33"),
+    *("a.tiny % 7 = 2", "a.float * 2 > 0.2", "a.double * 3 = 0.3", "a.double = 0.10000000000000000001"),
+    *("a.decimal * 2 = 0.24", "a.decimal + a.double = 0.22", "a.wide > 4611686018427387903.5", "a.text > 'A'"),
+    *("'A' < a.text", "a.text BETWEEN 'a' AND 'b'", "a.text IN ('x', 'a')", "a.day = '2026-01-01'", "a.day < a.ts"),
+    *("a.ts >= '2026-01-01'", "a.ts + INTERVAL '1' HOUR > '2026-01-01'", "a.ts IS NOT NULL AND NOT a.text = 'b'"),
+]
+
+
+@pytest.mark.parametrize("condition", CONDITIONS)
+@pytest.mark.parametrize("few", WAYS.values(), ids=WAYS)
+def test_every_type_is_compared_as_the_host_does(few: int, condition: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A table, a stream of its rows, and DuckDB alone give one answer, or one error."""
+    monkeypatch.setattr(local_columns, "FEW_ROWS", few)
+    query = f"SELECT a.ts FROM SEQ(a) WHERE {condition} WITHIN 1 s"
+
+    def pushed() -> int:
+        stream = motif.Stream(query, ROW.schema, type=None)
+        return int(stream.push(ROW).num_rows + stream.close().num_rows)
+
+    def matched() -> int:
+        return int(motif.match(ROW, query, type=None).num_rows)
+
+    answers = [_answer(pushed), _answer(matched)]
+    monkeypatch.setattr(duckdb.DuckSource, "own_rows", lambda *_: None)
+    assert [*answers, _answer(matched)] == [answers[0]] * 3
+
+
+def _answer(ask: Callable[[], int]) -> int | str:
+    try:
+        return ask()
+    except MotifError as error:
+        return str(error)

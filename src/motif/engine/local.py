@@ -1,26 +1,36 @@
 """Host columns computed without the host, where its operators are those that Motif computes itself.
 
-A host answers in a millisecond or more, however few rows there are. A stream that gets one event at a time cannot
-wait for that, and most queries only compare columns with constants.
+A host answers in a millisecond or more, however few rows there are, and hands over no faster than Arrow reads. Most
+queries only compare columns with constants: a few rows are computed one after the other, many column by column.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from motif.engine.arrays import arrow, as_type, flat, null_flags, numpy_of, to_lanes
+from motif.engine.row_vectors import RowExpressions, RowVectors, are_columnwise
 from motif.errors import MotifError
 from motif.ir.expr import Call, Column, Expr, Literal
 from motif.ir.types import Kind, Schema, Type
 from motif.kernels.build import columns_loop
 from motif.plan.columns import generate_columns
-from motif.plan.conditions import CURRENT
+from motif.plan.conditions import CURRENT, EXACT_DIGITS
 from motif.plan.scalar import NATIVE, Const, Lane, Op, Read, Scalar, as_int, lane
 from motif.plan.typer import Typer
+
+FEW_ROWS = 500
+"""Fewer are computed one after the other."""
+WIDE = 64
+"""Bits of the numbers that are computed with here."""
+_GROWING = frozenset({"+", "-", "*", "neg", "abs"})
+"""Operators whose result may be too large for the type that the host gives it."""
 
 
 class _NotHere(Exception):
@@ -35,24 +45,22 @@ class LocalColumns:
     ) -> None:
         """`given`: the columns as the host gives them. Raises `MotifError` where the host is needed."""
         self.given = list(given.names), list(given.types)
-        self.names = list(schema)
-        self.types = list(schema.values())
+        self.names: list[str] = []
+        """Columns of the input that are read."""
+        self.is_filtered = chosen is not None
         wanted = [*exprs, *([] if chosen is None else [chosen])]
         try:
-            self.nodes = [self._typed(expr, dialect) for expr in wanted]
+            lifted = [self._lifted(expr, schema) for expr in wanted]
+            self.types = [schema[name] for name in self.names]
+            self.nodes = [_typed(node, self.types, dialect) for node in lifted]
             for node, kind in zip(self.nodes, given.types, strict=False):
                 if not isinstance(node, Read) and not _is_alike(node.type, kind):
                     raise _NotHere
         except _NotHere:
             raise MotifError("the host has to compute some columns") from None
-        self.is_filtered = chosen is not None
         kinds = [*given.types, *([] if chosen is None else [pa.bool_()])]
         typed = zip(self.nodes, kinds, strict=True)
         self.computed = [(node, kind) for node, kind in typed if not isinstance(node, Read)]
-        markers, environment = generate_columns([node for node, _ in self.computed])
-        self.loop = columns_loop(markers)
-        self.read = environment.columns
-        self.constants = [_plain_constant(node) for node in environment.ints], list(environment.floats)
 
     @classmethod
     def of(
@@ -64,51 +72,122 @@ class LocalColumns:
         except MotifError:
             return None
 
-    # -- from expressions to scalars
-
-    def _typed(self, expr: Expr, dialect: str) -> Scalar:
-        lifted = self._lifted(expr)
-        if isinstance(lifted, Read):
-            return lifted
-        node = Typer(tuple(self.types), dialect, "").typed(lifted)
-        if any(map(_is_unknown, _values_of(node))):
-            raise _NotHere
-        return node
-
-    def _lifted(self, expr: Expr) -> Scalar:
+    def _lifted(self, expr: Expr, schema: Schema) -> Scalar:
         match expr:
-            case Column(name=name) if name in self.names:
+            case Column(name=name) if name in schema:
+                if name not in self.names:
+                    self.names.append(name)
                 return Read(self.names.index(name), CURRENT)
             case Literal(value=value):
                 return Const(value)
             case Call(name=operator, args=args) if operator in NATIVE:
-                return Op(operator, tuple(self._lifted(arg) for arg in args))
+                return Op(operator, tuple(self._lifted(arg, schema) for arg in args))
             case _:
                 raise _NotHere
 
     # -- values
 
+    @cached_property
+    def is_columnwise(self) -> bool:
+        """Whether it is of use for more than a few rows."""
+        return are_columnwise([node for node, _ in self.computed])
+
+    def takes(self, count: int) -> bool:
+        """Whether so many rows are better not left to the host."""
+        return count < FEW_ROWS or self.is_columnwise
+
     def table(self, rows: pa.Table) -> pa.Table:
-        """The columns of rows that pass the filter, as the host would give them."""
-        inputs = [flat(rows.column(name)) for name in self.names]
-        computed = iter(self._computed(inputs, rows.num_rows))
-        columns = [inputs[node.column] if isinstance(node, Read) else next(computed) for node in self.nodes]
+        """Of rows with all columns of the input; see `of_columns`."""
+        return self.of_columns([flat(rows.column(name)) for name in self.names], rows.num_rows)
+
+    def of_columns(self, inputs: list[pa.Array], count: int) -> pa.Table:
+        """The columns of rows that pass the filter, as the host would give them, but for texts that are codes.
+
+        `inputs`: those that `names` says. Raises `OverflowError` or `pa.ArrowInvalid` for values that are too large, on
+        which the host has a say.
+        """
+        computed = self._by_columns if self.is_columnwise and count >= FEW_ROWS else self._by_rows
+        found = computed(inputs, count)
+        columns = [inputs[node.column] if isinstance(node, Read) else next(found) for node in self.nodes]
         names, kinds = self.given
-        fitted = [as_type(column, kind) for column, kind in zip(columns, kinds, strict=False)]
-        table = pa.Table.from_arrays(fitted, names)
+        table = pa.Table.from_arrays([_fitted(*pair) for pair in zip(columns, kinds, strict=False)], names)
         if not self.is_filtered:
             return table
         passed = numpy_of(columns[-1]) & (null_flags(columns[-1]) == 0)
         return table if passed.all() else table.take(arrow(np.flatnonzero(passed)))
 
-    def _computed(self, inputs: list[pa.Array], count: int) -> list[pa.Array]:
-        values = [_plain_values(inputs[column], self.types[column]) for column in self.read]
-        flags = [null_flags(inputs[column]).tolist() for column in self.read]
+    def _by_columns(self, inputs: list[pa.Array], count: int) -> Iterator[pa.Array]:
+        vectors = RowVectors(self._expressions, dict(enumerate(inputs)), self.types, count)
+        for found, (_, kind) in zip(vectors.all(), self.computed, strict=True):
+            values = found.values != 0 if pa.types.is_boolean(kind) else found.values
+            yield arrow(values, found.nulls != 0)
+
+    def _by_rows(self, inputs: list[pa.Array], count: int) -> Iterator[pa.Array]:
+        loop, read, constants = self._loop
+        values = [_plain_values(inputs[column], self.types[column]) for column in read]
+        flags = [null_flags(inputs[column]).tolist() for column in read]
         results: list[list[Any]] = [[] for _ in self.computed]
         nulls: list[list[bool]] = [[] for _ in self.computed]
-        self.loop(count, values, flags, *self.constants, results, nulls)
-        columns = zip(self.computed, results, nulls, strict=True)
-        return [pa.array(_python_values(part, gone, kind), kind) for (_, kind), part, gone in columns]
+        loop(count, values, flags, *constants, results, nulls)
+        for (_, kind), part, gone in zip(self.computed, results, nulls, strict=True):
+            yield pa.array(_python_values(part, gone, kind), kind)
+
+    @cached_property
+    def _expressions(self) -> RowExpressions:
+        return RowExpressions.of([node for node, _ in self.computed])
+
+    @cached_property
+    def _loop(self) -> tuple[Any, tuple[int, ...], tuple[list[Any], list[Any]]]:
+        """What computes a row, the columns that it reads, and the constants in it."""
+        markers, environment = generate_columns([node for node, _ in self.computed])
+        constants = [_plain_constant(node) for node in environment.ints], list(environment.floats)
+        return columns_loop(markers), environment.columns, constants
+
+
+def _typed(lifted: Scalar, types: Sequence[Type], dialect: str) -> Scalar:
+    if isinstance(lifted, Read):
+        return lifted
+    node = Typer(tuple(types), dialect, "").typed(lifted)
+    if not all(map(_is_certain, _values_of(node))):
+        raise _NotHere
+    return node
+
+
+def _values_of(node: Scalar) -> list[Scalar]:
+    """The expression and everything in it whose value matters, not only whether it is there."""
+    if isinstance(node, Op) and node.name in ("is null", "is not null") and isinstance(node.args[0], Read):
+        return [node]
+    return [node, *(inner for arg in (node.args if isinstance(node, Op) else ()) for inner in _values_of(arg))]
+
+
+def _is_certain(node: Scalar) -> bool:
+    """Whether a value is the host's: it compares 32-bit floats as such, and fails on small numbers that grow."""
+    match node:
+        case Read(type=Type(kind=Kind.OTHER | Kind.NULL)):
+            return False
+        case Read(type=kind):
+            return kind.ordered and not (kind.kind is Kind.FLOAT and kind.bits < WIDE)
+        case Const(value=Decimal() as number):
+            return len(number.as_tuple().digits) <= EXACT_DIGITS
+        case Op(name=name, args=args) if name in _GROWING and lane(node.type) is Lane.INT:
+            return any(map(_is_wide, args))
+        case _:
+            return True
+
+
+def _is_wide(node: Scalar) -> bool:
+    """Whether a number is no integer of less than 64 bits: what is computed with it has as many."""
+    match node:
+        case Read(type=kind):
+            return kind.kind is not Kind.INTEGER or kind.bits == WIDE
+        case Const():
+            return False
+        case _:
+            return True  # its own arguments are looked at, too
+
+
+def _fitted(column: pa.Array, kind: pa.DataType) -> pa.Array:
+    return column if pa.types.is_dictionary(column.type) else as_type(column, kind)
 
 
 def _plain_values(array: pa.Array, kind: Type) -> list[Any]:
@@ -128,18 +207,6 @@ def _plain_constant(node: Const) -> Any:
     return node.value if lane(node.type) is Lane.CODE else as_int(node.value, node.type)
 
 
-def _values_of(node: Scalar) -> list[Scalar]:
-    """The expression and everything in it whose value matters, not only whether it is there."""
-    if isinstance(node, Op) and node.name in ("is null", "is not null") and isinstance(node.args[0], Read):
-        return [node]
-    return [node, *(inner for arg in (node.args if isinstance(node, Op) else ()) for inner in _values_of(arg))]
-
-
-def _is_unknown(node: Scalar) -> bool:
-    """A column that only the host can compare."""
-    return isinstance(node, Read) and (node.type.kind in (Kind.OTHER, Kind.NULL) or not node.type.ordered)
-
-
 def _is_alike(kind: Type, given: pa.DataType) -> bool:
     """Whether a value that was computed here is of the type that the host gives."""
     match kind.kind:
@@ -147,5 +214,7 @@ def _is_alike(kind: Type, given: pa.DataType) -> bool:
             return bool(pa.types.is_boolean(given))
         case Kind.INTEGER:
             return bool(pa.types.is_integer(given))
+        case Kind.TIMESTAMP:
+            return bool(given == pa.timestamp("us")) and not kind.scale
         case _:
             return kind.kind is Kind.FLOAT and bool(pa.types.is_float64(given))

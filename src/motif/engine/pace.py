@@ -23,7 +23,7 @@ READY_FROM_ROWS = 1_000
 """A loop that is compiled already is used from here on."""
 PLAIN_SECONDS = 1.0
 """So long a query may run as plain Python, all together: importing the compiler alone takes most of that."""
-LOADING_SECONDS, LOADING_NEXT_SECONDS = 0.05, 0.005
+LOADING_SECONDS, LOADING_NEXT_SECONDS = 0.025, 0.005
 """So long where the code is on disk and has only to be loaded: the first in this process, and others."""
 SMALL_STEP = 256
 """Rows of a run for which a compiled loop is not faster."""

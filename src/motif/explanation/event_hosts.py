@@ -13,7 +13,7 @@ from motif.engine.pace import LOAD_FROM_ROWS
 from motif.engine.parallel import SHARD_ROWS
 from motif.explanation.events import Sketch, event_facts
 from motif.explanation.facts import ClauseFacts, Step
-from motif.explanation.hosts import NO_EXCHANGE, crossing_notes, raise_first
+from motif.explanation.hosts import NO_EXCHANGE, crossing_notes, raise_first, reader
 from motif.ir.event import Duration, EventQuery
 from motif.ir.expr import Call, Column, Expr, Literal
 from motif.ir.render import Dialect
@@ -117,7 +117,7 @@ def duckdb_facts(queries: Sequence[EventQuery], data: Any, options: EventOptions
         exprs = crossing(program)
         columns = crossing_notes([duckdb.row_sql(expr) for expr in exprs], source.types_of(exprs))
         steps = [
-            Step("DuckDB reads the events that can play a role", duckdb_events.input_sql(program, source), columns),
+            Step(_reads(program, source), duckdb_events.input_sql(program, source), columns),
             Step("Motif sorts and joins them", "", (_compiled(program),)),
         ]
         if not program.outputs.is_plain:
@@ -126,6 +126,13 @@ def duckdb_facts(queries: Sequence[EventQuery], data: Any, options: EventOptions
         if number < len(queries):
             empty = duckdb_events.run_program(program, source.empty(), options.functions)
             stack.add(query, empty)
+
+
+def _reads(program: EventProgram, source: Any) -> str:
+    own = source.own_rows(program)
+    if own is None or source.lets_few_pass(own):
+        return "DuckDB reads the events that can play a role"
+    return f"{reader(own)}, and Motif chooses the events that can play a role"
 
 
 def _compiled(program: EventProgram) -> str:

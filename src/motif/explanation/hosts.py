@@ -40,17 +40,14 @@ def duckdb_facts(statement: Statement, tables: Mapping[str, Any]) -> list[Clause
 
 
 def _reads(program: Program, source: Any) -> str:
-    from motif.hosts.columns import TableColumns
-    from motif.hosts.duckdb_files import own_columns
-
-    match own_columns(program, source):
-        case None:
-            who = "DuckDB reads, and sorts"
-        case TableColumns():
-            who = "Columns are taken as they are, and DuckDB sorts"
-        case _:
-            who = "Arrow reads the file, and DuckDB sorts"
+    own = source.own_rows(program)
+    who = "DuckDB reads, and sorts" if own is None else f"{reader(own)}, and DuckDB sorts"
     return f"{who} what does not fit into memory"
+
+
+def reader(own: Any) -> str:
+    """Where rows come from that DuckDB does not read."""
+    return "Columns are taken as they are" if own.are_of_memory else "Arrow reads the file"
 
 
 def _in_memory(size: int) -> str:

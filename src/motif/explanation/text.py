@@ -56,7 +56,7 @@ def _variables(variables: tuple[Variable, ...]) -> list[str]:
             decided = f"{part.decided_by + ':':<{by + 2}}" if part.decided_by else ""
             lines.append(f"{name:<{width}}{decided}{' AND '.join(part.conjuncts)}")
             if part.sql is not None:
-                lines += _wrapped(f"computed by the host as {part.sql}", " " * (width + len(decided)))
+                lines += _wrapped(f"computed from the row as {part.sql}", " " * (width + len(decided)))
             name = ""
     return lines
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
 
+from motif.engine.threads import on_threads
+
+PART_ROWS = 1 << 17
+"""Fewer rows than this are not worth a thread."""
 TEXTS = (pa.large_string(), pa.string_view())
 """Texts in other forms than that in which hosts hand them over."""
 
@@ -20,9 +24,12 @@ class TableColumns:
     schema: pa.Schema
     """What they are to be: c0, c1, ..., in the types of the host."""
 
-    def tables(self, threads: int = 1) -> Iterator[pa.Table]:  # noqa: ARG002 - there is nothing to read
-        """All rows; raises `pa.ArrowException`."""
-        yield self.table.select(self.names).rename_columns(self.schema.names).cast(self.schema)
+    def tables(self, threads: int = 1, then: Callable[[pa.Table], pa.Table] = lambda rows: rows) -> Iterator[pa.Table]:
+        """All rows; raises `pa.ArrowException`. `then`: what a thread is to make of some of them."""
+        rows = self.table.select(self.names).rename_columns(self.schema.names).cast(self.schema)
+        parts = max(min(threads, rows.num_rows // PART_ROWS), 1)
+        cuts = [rows.num_rows * part // parts for part in range(parts + 1)]
+        yield from on_threads(lambda part: then(rows.slice(cuts[part], cuts[part + 1] - cuts[part])), parts)
 
 
 def table_columns(table: pa.Table, wanted: Sequence[tuple[str, pa.DataType]]) -> TableColumns | None:

@@ -18,7 +18,7 @@ from motif.errors import (
     Span,
 )
 from motif.hosts.duckdb_database import Database, Progress, Refused, batches, quoted
-from motif.hosts.duckdb_files import UNKNOWN, footer_of, has_codes
+from motif.hosts.duckdb_files import OwnRows, Wanted, footer_of, has_codes
 from motif.hosts.duckdb_rows import TooMuch, rows_in_memory
 from motif.hosts.duckdb_types import type_of
 from motif.hosts.kept_plans import kept, text_key
@@ -48,6 +48,7 @@ _COMING_BACK = (
 Planned = Program | EventProgram
 """A program of either language: their outputs look alike to a host."""
 P = TypeVar("P", bound=Planned)
+T = TypeVar("T")
 
 
 def row_sql(expr: Expr) -> str:
@@ -57,13 +58,20 @@ def row_sql(expr: Expr) -> str:
 
 @dataclass(slots=True)
 class Told:
-    """What DuckDB said of an input; `footer`: what its file says, if it is one that Arrow may read."""
+    """What DuckDB said of an input of one query, and what was found out about its file."""
 
     schema: Schema = field(default_factory=dict)
     types: dict[Expr, Type] = field(default_factory=dict)
-    footer: Any = UNKNOWN
+    found: dict[str, Any] = field(default_factory=dict)
     is_lasting: bool = True
     """Types are what they are; a value may be another one the next time."""
+
+    def once(self, what: str, find: Callable[[], T]) -> T:
+        """What `find` gives, asked for the first time only."""
+        if what not in self.found:
+            self.found[what] = find()
+        found: T = self.found[what]
+        return found
 
 
 class DuckSource:
@@ -114,9 +122,24 @@ class DuckSource:
 
     @property
     def footer(self) -> Any:
-        if self.told.footer is UNKNOWN:
-            self.told.footer = footer_of(self.given)
-        return self.told.footer
+        """What its file says of itself, if it is one that Arrow may read."""
+        return self.told.once("footer", lambda: footer_of(self.given))
+
+    def own_rows(self, program: Planned) -> OwnRows | None:
+        """What Arrow reads of the file or table that it is; None where DuckDB has to."""
+        given = self.given
+        if given is None:
+            return None
+        wanted = self.told.once("wanted", lambda: Wanted.of(program, self))
+        if wanted is None:
+            return None
+        if isinstance(given, pa.Table):
+            return wanted.in_table(given)
+        return self.told.once("own rows", lambda: wanted.in_file(given, self.footer))
+
+    def lets_few_pass(self, own: OwnRows) -> bool:
+        """Whether DuckDB is faster for having less to read."""
+        return self.told.once("few pass", own.lets_few_pass)
 
     def leaves_texts(self, column: str) -> bool:
         """DuckDB compares texts faster than it hands them over, but not where they are read as codes."""
@@ -169,9 +192,13 @@ def _in_memory(
     """Numbers sort faster here, on all cores, than rows do in a query."""
     exprs = crossing(program)
     plan = layout(program, source.types_of(exprs))
-    sql = source.select(columns_sql(exprs))
     # Not held here, so that the engine can let go of the rows once they lie side by side.
-    return match_rows(program, rows_in_memory(program, source, sql, progress), plan, compiled=compiled)
+    return match_rows(
+        program,
+        rows_in_memory(program, source, lambda: source.select(columns_sql(exprs)), progress),
+        plan,
+        compiled=compiled,
+    )
 
 
 def _streamed(program: Program, source: DuckSource, compiled: bool | None, progress: Progress | None) -> list[pa.Table]:

@@ -15,6 +15,7 @@ from motif.engine.order import crossing, layout
 from motif.errors import MotifError, QueryBindError, did_you_mean
 from motif.hosts.duckdb import DuckSource, columns_sql, final_columns, planned, row_sql, user_errors
 from motif.hosts.duckdb_database import Database, Progress, literal, quoted
+from motif.hosts.duckdb_rows import rows_in_memory
 from motif.hosts.kept_plans import kept, text_key
 from motif.ir.event import EventQuery
 from motif.ir.expr import Call, Column
@@ -182,7 +183,10 @@ def run_program(
         # Not held here, so that the engine can let go of the events once they are sorted.
         found = match_events(
             program,
-            with_time(program, source.database.table(input_sql(program, source), progress)),
+            with_time(
+                program,
+                rows_in_memory(program, source, lambda: input_sql(program, source), progress, is_bounded=False),
+            ),
             plan,
             functions=Functions(functions),
             compiled=compiled,

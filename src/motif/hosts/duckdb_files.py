@@ -1,4 +1,4 @@
-"""Parquet files and tables that Arrow reads instead of DuckDB: where a query needs nothing but columns as they are.
+"""Parquet files and tables that Arrow reads instead of DuckDB: where all that a query needs of a row Motif can compute.
 
 Arrow reads them faster than DuckDB hands them over, and texts as codes; a table in memory is there already. Only where
 both give the same: one local file, or a table, whose columns have the types that DuckDB says. All else DuckDB reads,
@@ -8,26 +8,34 @@ and so it does what Arrow fails on.
 from __future__ import annotations
 
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from motif.engine.local import LocalColumns
 from motif.engine.order import crossing
 from motif.engine.threads import cores
 from motif.hosts.columns import TableColumns, table_columns
 from motif.hosts.frames import reader_of
 from motif.ir.expr import Column
 from motif.ir.types import Kind, Type
+from motif.plan.events.program import EventProgram
 from motif.plan.program import Program
 
 if TYPE_CHECKING:
     from motif.hosts.duckdb import DuckSource
     from motif.hosts.parquet import ParquetColumns
 
-UNKNOWN = object()
-"""Stands for a footer that no one has asked for."""
+SMALL_FILE = 150_000
+"""Rows up to which a file is read as a whole, whatever is left of it."""
+FEW_PASS = 0.2
+"""Where a smaller share of the rows is left, DuckDB takes less time: it reads the other columns of these only."""
+COMPUTED_ROWS = 1 << 17
+"""Rows that are computed together, so that they stay in the cache."""
 _PLAIN = {
     Kind.BOOLEAN: pa.bool_(),
     Kind.STRING: pa.string(),
@@ -64,28 +72,106 @@ def has_codes(footer: Any, column: str) -> bool:
     return is_coded(footer, column)
 
 
-def own_columns(program: Program, source: DuckSource) -> ParquetColumns | TableColumns | None:
-    """What Arrow reads of the file or table that the input is; None where DuckDB has to."""
-    given, wanted = source.given, _wanted(program, source)
-    if wanted is None:
-        return None
-    if isinstance(given, pa.Table):
-        return table_columns(given, wanted)
-    if given is None or source.footer is None:
-        return None
-    from motif.hosts.parquet import columns_of
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Columns of an input that a query reads, with the types in which DuckDB hands them over."""
 
-    return columns_of({given: source.footer}, wanted, program.compared)
+    columns: tuple[tuple[str, pa.DataType], ...]
+    compared: tuple[int, ...]
+    """Numbers of those whose texts had better be codes."""
+    local: LocalColumns | None
+    """Computes of them what crosses; None where they are what crosses."""
+
+    @classmethod
+    def of(cls, program: Program | EventProgram, source: DuckSource) -> Wanted | None:
+        """None where DuckDB has to compute something, or hands over a type in more than one way."""
+        exprs = crossing(program)
+        chosen = program.admitted if isinstance(program, EventProgram) else None
+        types = _arrow_types(source.types_of(exprs), source)
+        if types is None:
+            return None
+        if isinstance(program, Program) and all(isinstance(expr, Column) for expr in exprs):
+            names = [expr.name for expr in exprs if isinstance(expr, Column)]
+            return cls(tuple(zip(names, types, strict=True)), program.compared, None)
+        given = pa.schema([(f"c{number}", kind) for number, kind in enumerate(types)])
+        local = LocalColumns.of(exprs, chosen, source.schema, source.dialect, given)
+        if local is None or not local.is_columnwise:
+            return None
+        read = _arrow_types([source.schema[name] for name in local.names], source)
+        if read is None:
+            return None
+        return cls(tuple(zip(local.names, read, strict=True)), tuple(range(len(read))), local)
+
+    def in_table(self, table: pa.Table) -> OwnRows | None:
+        """Rows of a table in memory; None where they are not what DuckDB would hand over."""
+        columns = table_columns(table, self.columns)
+        return None if columns is None else OwnRows(columns, self.local)
+
+    def in_file(self, path: str, footer: Any) -> OwnRows | None:
+        """The same of a file."""
+        if footer is None:
+            return None
+        from motif.hosts.parquet import columns_of
+
+        columns = columns_of({path: footer}, self.columns, self.compared)
+        return None if columns is None else OwnRows(columns, self.local)
 
 
-def _wanted(program: Program, source: DuckSource) -> list[tuple[str, pa.DataType]] | None:
-    """Names and types of what crosses; None unless it is columns, of types that DuckDB hands over in one way only."""
-    exprs = crossing(program)
-    names = [expr.name for expr in exprs if isinstance(expr, Column)]
-    if len(names) < len(exprs) or source.given is None:
-        return None
-    types = [_arrow_type(kind, source) for kind in source.types_of(exprs)]
-    return None if None in types else list(zip(names, types, strict=True))
+@dataclass(frozen=True, slots=True)
+class OwnRows:
+    """Rows of a file or table that Arrow reads, and what Motif computes of them."""
+
+    columns: ParquetColumns | TableColumns
+    local: LocalColumns | None
+
+    @property
+    def are_of_memory(self) -> bool:
+        return isinstance(self.columns, TableColumns)
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Of what crosses, up to texts that are codes."""
+        return self.columns.schema if self.local is None else pa.schema(zip(*self.local.given, strict=True))
+
+    def pieces(self) -> Iterator[pa.RecordBatch]:
+        """What crosses, in the pieces in which it lies there; raises `Unreadable`."""
+        with _unreadable():
+            for rows in self.columns.tables(cores(), self._crossing):
+                yield from rows.to_batches()
+
+    def lets_few_pass(self) -> bool:
+        """Whether most rows of a large file are left out, as far as its first ones tell; raises `Unreadable`."""
+        columns = self.columns
+        if self.local is None or not self.local.is_filtered or isinstance(columns, TableColumns):
+            return False
+        if columns.rows <= SMALL_FILE:
+            return False
+        with _unreadable():
+            rows = columns.first_rows()
+            return bool(self._crossing(rows).num_rows < FEW_PASS * rows.num_rows)
+
+    def _crossing(self, rows: pa.Table) -> pa.Table:
+        if not self.are_of_memory:
+            _check_texts(rows)
+        if self.local is None:
+            return rows
+        parts = rows.to_batches(max_chunksize=COMPUTED_ROWS)
+        found = [self.local.of_columns(part.columns, part.num_rows) for part in parts]
+        return pa.concat_tables(found) if found else self.schema.empty_table()
+
+
+@contextmanager
+def _unreadable() -> Iterator[None]:
+    try:
+        yield
+    except (OSError, KeyError, OverflowError, pa.ArrowException) as error:
+        raise Unreadable(str(error)) from None
+
+
+def _arrow_types(kinds: Sequence[Type], source: DuckSource) -> list[pa.DataType] | None:
+    """What DuckDB hands types over as; None if it may do so in several ways for any of them."""
+    types = [_arrow_type(kind, source) for kind in kinds]
+    return None if None in types else types
 
 
 def _arrow_type(kind: Type, source: DuckSource) -> pa.DataType | None:
@@ -101,17 +187,6 @@ def _arrow_type(kind: Type, source: DuckSource) -> pa.DataType | None:
             return pa.timestamp("us", source.database.zone)
         case _:
             return _PLAIN.get(kind.kind) if kind.ordered and not kind.scale else None
-
-
-def pieces(columns: ParquetColumns | TableColumns) -> Iterator[pa.RecordBatch]:
-    """All rows, in the pieces in which they lie there."""
-    try:
-        for rows in columns.tables(cores()):
-            if not isinstance(columns, TableColumns):
-                _check_texts(rows)
-            yield from rows.to_batches()
-    except (OSError, KeyError, pa.ArrowException) as error:
-        raise Unreadable(str(error)) from None
 
 
 def _check_texts(rows: pa.Table) -> None:

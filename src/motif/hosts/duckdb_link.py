@@ -27,9 +27,6 @@ from motif.plan.planner import plan
 from motif.plan.program import Program
 from motif.plan.stream import time_column
 
-FEW_ROWS = 500
-"""More are left to DuckDB, which computes columns at once."""
-
 
 @dataclass(slots=True)
 class Link:
@@ -50,7 +47,7 @@ class Link:
 
     def taken(self, name: str, table: pa.Table, schemas: Mapping[str, pa.Schema]) -> pa.Table:
         """What the session takes of new rows of an input."""
-        if self.local is not None and table.num_rows < FEW_ROWS:
+        if self.local is not None and self.local.takes(table.num_rows):
             with suppress(OverflowError, pa.ArrowInvalid):  # the host has a say on what is too large
                 return self.local.table(table)
         self.show(name, table, schemas)

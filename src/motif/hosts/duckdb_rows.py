@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from motif.hosts.duckdb_database import Progress, batches, counted
-from motif.hosts.duckdb_files import Unreadable, own_columns, pieces
+from motif.hosts.duckdb_files import Unreadable
+from motif.plan.events.program import EventProgram
 from motif.plan.program import Program
 
 if TYPE_CHECKING:
@@ -23,28 +24,37 @@ class TooMuch(Exception):
     """There are too many rows to sort them here."""
 
 
-def rows_in_memory(program: Program, source: DuckSource, sql: str, progress: Progress | None) -> pa.Table:
-    """All rows in any order; raises `TooMuch`. `sql`: what DuckDB is asked for."""
-    if columns := own_columns(program, source):
-        try:
-            return _held(pieces(columns), columns.schema, progress)
-        except Unreadable as error:
-            logging.getLogger("motif").info("DuckDB reads what Arrow cannot: %s", error)
-    reader = source.database.reader(sql)
-    return _held(batches(reader), reader.schema, progress)
+def rows_in_memory(
+    program: Program | EventProgram,
+    source: DuckSource,
+    sql: Callable[[], str],
+    progress: Progress | None,
+    *,
+    is_bounded: bool = True,
+) -> pa.Table:
+    """All rows in any order. `sql`: what DuckDB is asked for; `is_bounded`: raises `TooMuch` beyond `MEMORY_BYTES`."""
+    own = source.own_rows(program)
+    try:
+        if own is not None and not source.lets_few_pass(own):
+            return _held(own.pieces(), own.schema, progress, is_bounded)
+    except Unreadable as error:
+        logging.getLogger("motif").info("DuckDB reads what Arrow cannot: %s", error)
+    reader = source.database.reader(sql())
+    return _held(batches(reader), reader.schema, progress, is_bounded)
 
 
-def _held(found: Iterator[pa.RecordBatch], schema: pa.Schema, progress: Progress | None) -> pa.Table:
+def _held(found: Iterator[pa.RecordBatch], schema: pa.Schema, progress: Progress | None, is_bounded: bool) -> pa.Table:
+    """`schema`: of nothing."""
     held: list[pa.RecordBatch] = []
     size = 0
     try:
         for batch in counted(found, progress):
             held.append(batch)
-            size += batch.nbytes
+            size += batch.nbytes if is_bounded else 0
             if size > MEMORY_BYTES:
                 raise TooMuch
     except (TooMuch, Unreadable):
         if progress is not None:
             progress(-sum(batch.num_rows for batch in held))  # they will come again
         raise
-    return pa.Table.from_batches(held, schema)
+    return pa.Table.from_batches(held, None if held else schema)

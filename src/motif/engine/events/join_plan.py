@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import replace
 
-from motif.engine.events.rows import EventRows, Plan
+from motif.engine.events.rows import EventRows, Plan, PlanKey
 from motif.engine.events.zones import BLOCK
 from motif.kernels import join
 from motif.plan.events.codegen import JoinCode, generate_tests
 from motif.plan.events.steps import Steps, choose_steps
 from motif.plan.events.ways import Element, Role, Way
+
+MOST_PLANS = 16
+"""Of a program that are kept, for events that are alike."""
 
 
 def planned(rows: EventRows, number: int, driver: int | None = None, *, choose: bool = True) -> Plan:
@@ -17,15 +21,31 @@ def planned(rows: EventRows, number: int, driver: int | None = None, *, choose: 
     is_small = driver is not None and rows.count <= BLOCK
     key = (number, driver, choose, is_small)
     if key not in rows.plans:
-        program, way = rows.program, rows.program.ways[number]
-        steps = choose_steps(program.query, way, program.conditions, rows.estimates, driver)
-        if not choose:
-            steps = Steps(steps.way, steps.elements, steps.lookups, steps.zones)
-        if is_small:  # a step of a stream: no block of candidates could be passed over
-            steps = replace(steps, zones=(None,) * len(steps.zones))
-        code = generate_tests(program.query, steps, program.conditions, rows.ticks, intervals=rows.intervals)
-        rows.plans[key] = Plan(steps, code, _static(rows, way, steps, code))
+        rows.plans[key] = _kept(rows, key)
     return rows.plans[key]
+
+
+def _kept(rows: EventRows, key: PlanKey) -> Plan:
+    """The plan that was made for the same estimates, if it is among the last ones."""
+    kept: dict[Hashable, Plan] = rows.program.kept
+    known = (key, rows.estimates.key)
+    plan = kept.get(known)
+    if plan is None:
+        kept[known] = plan = _made(rows, *key)
+        for oldest in list(kept)[:-MOST_PLANS]:
+            kept.pop(oldest, None)
+    return plan
+
+
+def _made(rows: EventRows, number: int, driver: int | None, choose: bool, is_small: bool) -> Plan:
+    program, way = rows.program, rows.program.ways[number]
+    steps = choose_steps(program.query, way, program.conditions, rows.estimates, driver)
+    if not choose:
+        steps = Steps(steps.way, steps.elements, steps.lookups, steps.zones)
+    if is_small:  # a step of a stream: no block of candidates could be passed over
+        steps = replace(steps, zones=(None,) * len(steps.zones))
+    code = generate_tests(program.query, steps, program.conditions, rows.ticks, intervals=rows.intervals)
+    return Plan(steps, code, _static(rows, way, steps, code))
 
 
 def _static(rows: EventRows, way: Way, steps: Steps, code: JoinCode) -> list[list[int]]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from motif.ir.event import EventQuery
 from motif.ir.expr import Call, Column, Expr
@@ -108,6 +110,11 @@ class EventProgram:
     @cached_property
     def mask(self) -> dict[str, Mask | None]:
         return dict(self.masks)
+
+    @cached_property
+    def kept(self) -> dict[Hashable, Any]:
+        """What the engine found out about it, and will ask again."""
+        return {}
 
     @cached_property
     def admitted(self) -> Expr | None:

@@ -7,7 +7,7 @@ soon as what it lies between is bound; lists after all single events, open ones 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -39,6 +39,11 @@ class Estimates:
     """Share of a partition's time that WITHIN spans."""
     distinct: Mapping[int, float] = field(default_factory=dict)
     """How many values a host column has."""
+
+    @property
+    def key(self) -> Hashable:
+        """Equal for estimates that are."""
+        return frozenset(self.candidates.items()), self.partitions, self.window, frozenset(self.distinct.items())
 
     def share(self, column: int) -> float:
         """Of the events, those that are expected to have a given value in a column."""
