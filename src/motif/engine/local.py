@@ -6,7 +6,7 @@ queries only compare columns with constants: a few rows are computed one after t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from decimal import Decimal
 from functools import cached_property
 from typing import Any
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from motif.engine.arrays import arrow, as_type, flat, null_flags, numpy_of, to_lanes
+from motif.engine.arrays import Array, arrow, as_type, flat, null_flags, to_lanes
 from motif.engine.row_vectors import RowExpressions, RowVectors, are_columnwise
 from motif.errors import MotifError
 from motif.ir.expr import Call, Column, Expr, Literal
@@ -47,20 +47,18 @@ class LocalColumns:
         self.given = list(given.names), list(given.types)
         self.names: list[str] = []
         """Columns of the input that are read."""
-        self.is_filtered = chosen is not None
-        wanted = [*exprs, *([] if chosen is None else [chosen])]
         try:
-            lifted = [self._lifted(expr, schema) for expr in wanted]
+            lifted = [self._lifted(expr, schema) for expr in (*exprs, *([] if chosen is None else [chosen]))]
             self.types = [schema[name] for name in self.names]
-            self.nodes = [_typed(node, self.types, dialect) for node in lifted]
-            for node, kind in zip(self.nodes, given.types, strict=False):
+            nodes = [_typed(node, self.types, dialect) for node in lifted]
+            for node, kind in zip(nodes, given.types, strict=False):
                 if not isinstance(node, Read) and not _is_alike(node.type, kind):
                     raise _NotHere
         except _NotHere:
             raise MotifError("the host has to compute some columns") from None
-        kinds = [*given.types, *([] if chosen is None else [pa.bool_()])]
-        typed = zip(self.nodes, kinds, strict=True)
-        self.computed = [(node, kind) for node, kind in typed if not isinstance(node, Read)]
+        self.expressions = RowExpressions.of(nodes)
+        self.nodes = self.expressions.nodes[: len(exprs)]
+        self.filter = None if chosen is None else self.expressions.nodes[-1]
 
     @classmethod
     def of(
@@ -87,10 +85,14 @@ class LocalColumns:
 
     # -- values
 
+    @property
+    def is_filtered(self) -> bool:
+        return self.filter is not None
+
     @cached_property
     def is_columnwise(self) -> bool:
         """Whether it is of use for more than a few rows."""
-        return are_columnwise([node for node, _ in self.computed])
+        return are_columnwise([node for node in self.expressions.nodes if not isinstance(node, Read)])
 
     def takes(self, count: int) -> bool:
         """Whether so many rows are better not left to the host."""
@@ -107,41 +109,45 @@ class LocalColumns:
         which the host has a say.
         """
         computed = self._by_columns if self.is_columnwise and count >= FEW_ROWS else self._by_rows
-        found = computed(inputs, count)
-        columns = [inputs[node.column] if isinstance(node, Read) else next(found) for node in self.nodes]
+        columns, passed = computed(inputs, count)
         names, kinds = self.given
-        table = pa.Table.from_arrays([_fitted(*pair) for pair in zip(columns, kinds, strict=False)], names)
-        if not self.is_filtered:
-            return table
-        passed = numpy_of(columns[-1]) & (null_flags(columns[-1]) == 0)
+        table = pa.Table.from_arrays([_fitted(*pair) for pair in zip(columns, kinds, strict=True)], names)
         return table if passed.all() else table.take(arrow(np.flatnonzero(passed)))
 
-    def _by_columns(self, inputs: list[pa.Array], count: int) -> Iterator[pa.Array]:
-        vectors = RowVectors(self._expressions, dict(enumerate(inputs)), self.types, count)
-        for found, (_, kind) in zip(vectors.all(), self.computed, strict=True):
-            values = found.values != 0 if pa.types.is_boolean(kind) else found.values
-            yield arrow(values, found.nulls != 0)
+    def _by_columns(self, inputs: list[pa.Array], count: int) -> tuple[list[pa.Array], Array]:
+        """Columns, and flags of rows that pass."""
+        vectors = RowVectors(self.expressions, dict(enumerate(inputs)), self.types, count)
+        columns = [
+            inputs[node.column] if isinstance(node, Read) else vectors.array(node, kind)
+            for node, kind in zip(self.nodes, self.given[1], strict=True)
+        ]
+        return columns, np.ones(1, bool) if self.filter is None else vectors.true(self.filter)
 
-    def _by_rows(self, inputs: list[pa.Array], count: int) -> Iterator[pa.Array]:
-        loop, read, constants = self._loop
+    def _by_rows(self, inputs: list[pa.Array], count: int) -> tuple[list[pa.Array], Array]:
+        """The same."""
+        loop, computed, read, constants = self._loop
         values = [_plain_values(inputs[column], self.types[column]) for column in read]
         flags = [null_flags(inputs[column]).tolist() for column in read]
-        results: list[list[Any]] = [[] for _ in self.computed]
-        nulls: list[list[bool]] = [[] for _ in self.computed]
+        results: list[list[Any]] = [[] for _ in computed]
+        nulls: list[list[bool]] = [[] for _ in computed]
         loop(count, values, flags, *constants, results, nulls)
-        for (_, kind), part, gone in zip(self.computed, results, nulls, strict=True):
-            yield pa.array(_python_values(part, gone, kind), kind)
+        found = {id(node): pair for node, pair in zip(computed, zip(results, nulls, strict=True), strict=True)}
+        columns = [
+            inputs[node.column] if isinstance(node, Read) else pa.array(_python_values(*found[id(node)], kind), kind)
+            for node, kind in zip(self.nodes, self.given[1], strict=True)
+        ]
+        if self.filter is None:
+            return columns, np.ones(1, bool)
+        truth, gone = found[id(self.filter)]
+        return columns, np.array([value != 0 and not null for value, null in zip(truth, gone, strict=True)], bool)
 
     @cached_property
-    def _expressions(self) -> RowExpressions:
-        return RowExpressions.of([node for node, _ in self.computed])
-
-    @cached_property
-    def _loop(self) -> tuple[Any, tuple[int, ...], tuple[list[Any], list[Any]]]:
-        """What computes a row, the columns that it reads, and the constants in it."""
-        markers, environment = generate_columns([node for node, _ in self.computed])
+    def _loop(self) -> tuple[Any, list[Scalar], tuple[int, ...], tuple[list[Any], list[Any]]]:
+        """What computes a row, what it computes, the columns that it reads, and the constants in it."""
+        computed: list[Scalar] = [node for node in self.expressions.nodes if not isinstance(node, Read)]
+        markers, environment = generate_columns(computed)
         constants = [_plain_constant(node) for node in environment.ints], list(environment.floats)
-        return columns_loop(markers), environment.columns, constants
+        return columns_loop(markers), computed, environment.columns, constants
 
 
 def _typed(lifted: Scalar, types: Sequence[Type], dialect: str) -> Scalar:

@@ -130,7 +130,7 @@ def duckdb_facts(queries: Sequence[EventQuery], data: Any, options: EventOptions
 
 def _reads(program: EventProgram, source: Any) -> str:
     own = source.own_rows(program)
-    if own is None or source.lets_few_pass(own):
+    if own is None:
         return "DuckDB reads the events that can play a role"
     return f"{reader(own)}, and Motif chooses the events that can play a role"
 

@@ -137,10 +137,6 @@ class DuckSource:
             return wanted.in_table(given)
         return self.told.once("own rows", lambda: wanted.in_file(given, self.footer))
 
-    def lets_few_pass(self, own: OwnRows) -> bool:
-        """Whether DuckDB is faster for having less to read."""
-        return self.told.once("few pass", own.lets_few_pass)
-
     def leaves_texts(self, column: str) -> bool:
         """DuckDB compares texts faster than it hands them over, but not where they are read as codes."""
         return self.footer is not None and has_codes(self.footer, column)

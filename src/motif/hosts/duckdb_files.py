@@ -30,10 +30,8 @@ if TYPE_CHECKING:
     from motif.hosts.duckdb import DuckSource
     from motif.hosts.parquet import ParquetColumns
 
-SMALL_FILE = 150_000
-"""Rows up to which a file is read as a whole, whatever is left of it."""
-FEW_PASS = 0.2
-"""Where a smaller share of the rows is left, DuckDB takes less time: it reads the other columns of these only."""
+SMALL_FILE = 250_000
+"""Rows up to which it pays to read a file as a whole and to compute something of it."""
 COMPUTED_ROWS = 1 << 17
 """Rows that are computed together, so that they stay in the cache."""
 _PLAIN = {
@@ -108,8 +106,8 @@ class Wanted:
         return None if columns is None else OwnRows(columns, self.local)
 
     def in_file(self, path: str, footer: Any) -> OwnRows | None:
-        """The same of a file."""
-        if footer is None:
+        """The same of a file; None also where DuckDB is as fast, and leaves out what it need not read."""
+        if footer is None or (self.local is not None and footer.num_rows > SMALL_FILE):
             return None
         from motif.hosts.parquet import columns_of
 
@@ -138,17 +136,6 @@ class OwnRows:
         with _unreadable():
             for rows in self.columns.tables(cores(), self._crossing):
                 yield from rows.to_batches()
-
-    def lets_few_pass(self) -> bool:
-        """Whether most rows of a large file are left out, as far as its first ones tell; raises `Unreadable`."""
-        columns = self.columns
-        if self.local is None or not self.local.is_filtered or isinstance(columns, TableColumns):
-            return False
-        if columns.rows <= SMALL_FILE:
-            return False
-        with _unreadable():
-            rows = columns.first_rows()
-            return bool(self._crossing(rows).num_rows < FEW_PASS * rows.num_rows)
 
     def _crossing(self, rows: pa.Table) -> pa.Table:
         if not self.are_of_memory:

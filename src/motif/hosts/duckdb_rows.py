@@ -35,7 +35,7 @@ def rows_in_memory(
     """All rows in any order. `sql`: what DuckDB is asked for; `is_bounded`: raises `TooMuch` beyond `MEMORY_BYTES`."""
     own = source.own_rows(program)
     try:
-        if own is not None and not source.lets_few_pass(own):
+        if own is not None:
             return _held(own.pieces(), own.schema, progress, is_bounded)
     except Unreadable as error:
         logging.getLogger("motif").info("DuckDB reads what Arrow cannot: %s", error)

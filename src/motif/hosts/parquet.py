@@ -34,7 +34,6 @@ class ParquetColumns:
     """What they are to be: c0, c1, ..., in the types of the host, but for texts that are codes."""
     coded: tuple[str, ...]
     """Names of these."""
-    rows: int
 
     def tables(self, threads: int = 1, then: Callable[[pa.Table], pa.Table] = lambda rows: rows) -> Iterator[pa.Table]:
         """All rows, some millions at a time; raises `OSError` or `pa.ArrowException`, or `KeyError` for a column.
@@ -48,12 +47,6 @@ class ParquetColumns:
                 cuts = [len(slab) * part // parts for part in range(parts + 1)]
                 pieces = [slab[low:high] for low, high in pairwise(cuts)]
                 yield from on_threads(lambda part: then(self._read(path, footer, pieces[part])), parts)  # noqa: B023
-
-    def first_rows(self) -> pa.Table:
-        """Those of the first row group."""
-        path = self.paths[0]
-        footer = pq.read_metadata(path)
-        return self._read(path, footer, range(min(footer.num_row_groups, 1)))
 
     def _read(self, path: str, footer: pq.FileMetaData, row_groups: range) -> pa.Table:
         """Arrow's own threads share columns, of which one may take as long as all others; ours share rows."""
@@ -98,9 +91,7 @@ def columns_of(
         pa.field(f"c{number}", pa.dictionary(pa.int32(), kind) if number in coded else kind)
         for number, (_, kind) in enumerate(wanted)
     ]
-    texts_coded = tuple(names[number] for number in coded)
-    rows = sum(footer.num_rows for footer in footers.values())
-    return ParquetColumns(tuple(footers), names, pa.schema(fields), texts_coded, rows)
+    return ParquetColumns(tuple(footers), names, pa.schema(fields), tuple(names[number] for number in coded))
 
 
 def is_coded(footer: pq.FileMetaData, name: str) -> bool:
