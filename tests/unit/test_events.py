@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import motif
-from motif.engine.events import parallel, promising
+from motif.engine.events import neighbours, parallel, promising
 from motif.errors import LimitExceeded, MotifError, QueryBindError, QueryDataError, UnsupportedQuery
 from motif.options import parsed_queries
 from motif.plan.events.functions import VECTORIZED
@@ -310,11 +310,15 @@ def test_partitions_in_which_events_are_too_far_apart_have_no_chance(
     assert keys_left(query, events, compiled=compiled) == left
 
 
-def keys_left(query: str, events: list[dict[str, Any]], *, compiled: bool) -> list[int]:
-    """Of the events of partitions that have a chance."""
+def engine_of(query: str, events: list[dict[str, Any]]) -> Engine:
     parsed = parsed_queries(query, "duckdb")
     assert isinstance(parsed, list)
-    engine = Engine(parsed[0], events, {"k": "BIGINT", "ts": "TIMESTAMP", "type": "VARCHAR", "x": "BIGINT"})
+    return Engine(parsed[0], events, {"k": "BIGINT", "ts": "TIMESTAMP", "type": "VARCHAR", "x": "BIGINT"})
+
+
+def keys_left(query: str, events: list[dict[str, Any]], *, compiled: bool) -> list[int]:
+    """Of the events of partitions that have a chance."""
+    engine = engine_of(query, events)
     keys: list[int] = engine.left(compiled=compiled).column(engine.program.keys[0]).to_pylist()
     return keys
 
@@ -338,6 +342,65 @@ def test_what_a_way_must_bind_may_be_bound_by_the_same_events(query: str, left: 
 
 
 @pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize(
+    ("query", "left"),
+    [
+        ("SELECT a.k FROM SEQ(A a; B b) WHERE [k] WITHIN 5 s", [0, 5, 100, 103]),
+        ("SELECT a.k FROM SEQ(A a; NOT C c; B b) WHERE [k] WITHIN 5 s", [0, 2, 5, 100, 103]),
+        ("SELECT a.k FROM SEQ(A a; C c*; B b) WHERE [k] WITHIN 5 s", [0, 2, 5, 100, 103]),
+        ("SELECT a.k FROM OR(SEQ(A a; B b), C c) WHERE [k] WITHIN 5 s", [0, 2, 5, 100, 103, 300]),
+        ("SELECT a.k FROM SEQ(A a; B b; C c) WHERE [k] WITHIN 5 s", [0, 2, 5]),
+        ("SELECT a.k FROM SEQ(A a; B b) WHERE [k] WITHIN 2 s", []),
+        ("SELECT a.k FROM SEQ(A a; B b) WHERE [k] WITHIN 2 EVENTS", [0, 2, 5, 50, 100, 103, 200, 300]),
+        ("SELECT a.k FROM SEQ(A a; B b) WHERE [k]", [0, 5, 50, 100, 103, 200]),
+    ],
+)
+def test_events_that_are_alone_are_left_out(query: str, left: list[int], compiled: bool) -> None:
+    """Of one partition: what another one has is no neighbour."""
+    rows = [(0, "A"), (2, "C"), (5, "B"), (50, "A"), (100, "A"), (103, "B"), (200, "B"), (300, "C")]
+    events = [{"k": 1, "ts": NOON + dt.timedelta(seconds=s), "type": kind, "x": 0} for s, kind in rows]
+    events += [{"k": 2, "ts": NOON + dt.timedelta(seconds=s), "type": "A", "x": 0} for s in (49, 199, 299)]
+    engine = engine_of(query, events)
+    places = engine.near(compiled=compiled)
+    assert places.num_rows == sum(1 for key in places.column(engine.program.keys[0]).to_pylist() if key == 1)
+    times = places.column(engine.program.time).to_pylist()
+    assert [round((time - NOON).total_seconds()) for time in times] == left
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT a.x AS one, b.x AS two FROM SEQ(A a; B b; C c) WHERE [k] AND a.x < c.x WITHIN 60 ms",
+        "SELECT a.x AS one FROM ALL(A a, B b, C c) WHERE [k] WITHIN 60 ms",
+        "SELECT a.x AS one, COUNT(b) AS two FROM SEQ(A a; B b*; C c) WHERE [k] WITHIN 60 ms",
+        "SELECT a.x AS one FROM SEQ(A a; NOT B b; C c) WHERE [k] WITHIN 60 ms",
+        "SELECT a.x AS one FROM SEQ(A a; B b) WHERE [k] WITHIN 60 ms CONSUMING ALL",
+    ],
+)
+@pytest.mark.parametrize("far", [False, True])
+def test_events_without_neighbours_change_nothing(monkeypatch: pytest.MonkeyPatch, query: str, far: bool) -> None:
+    """`far`: stretches that are far apart share their place."""
+    events = many(60_000, 600)
+    monkeypatch.setattr(neighbours, "CELLS_PER_EVENT", 0 if far else 16)
+    asked: list[int] = []
+    found = promising.with_neighbours
+
+    def noted(*arguments: Any, **options: Any) -> Any:
+        places = found(*arguments, **options)
+        asked.append(-1 if places is None else len(places))
+        return places
+
+    monkeypatch.setattr(promising, "with_neighbours", noted)
+    some = motif.match(events, query)
+    assert 0 < asked[0] < (60_000 if far else 30_000)
+    monkeypatch.setattr(promising, "COMPILE_FROM", 0)
+    assert motif.match(events, query).equals(some)
+    monkeypatch.setattr(promising, "with_neighbours", lambda *_, **__: None)
+    assert motif.match(events, query).equals(some)
+    assert some.num_rows > 1
+
+
+@pytest.mark.parametrize("compiled", [False, True])
 def test_of_many_roles_only_some_are_asked_for(compiled: bool) -> None:
     kinds = "ABCDEFGHIJ"
     query = f"SELECT a.k FROM SEQ({'; '.join(f'{kind} {kind.lower()}' for kind in kinds)}) WHERE [k] WITHIN 1 m"
@@ -358,11 +421,9 @@ def test_of_many_roles_only_some_are_asked_for(compiled: bool) -> None:
     ],
 )
 def test_few_events_do_not_wait_for_a_compiler_to_leave_some_out(
-    monkeypatch: pytest.MonkeyPatch, events: int, ready: bool, kept: bool, compiled: bool
+    events: int, ready: bool, kept: bool, compiled: bool
 ) -> None:
-    monkeypatch.setattr(promising, "are_chances_ready", lambda: ready)
-    monkeypatch.setattr(promising, "are_chances_kept", lambda: kept)
-    assert promising.is_worth_compiling(events) == compiled
+    assert promising.is_worth_compiling(events, lambda: ready, lambda: kept) == compiled
 
 
 def test_inequalities_over_many_blocks() -> None:

@@ -83,6 +83,16 @@ def are_chances_kept() -> bool:
     return all(loop.is_kept for loop in chance_loops())
 
 
+def is_neighbours_ready() -> bool:
+    """Whether `neighbours_loop` is there."""
+    return neighbours_loop().is_loaded
+
+
+def is_neighbours_kept() -> bool:
+    """Whether it has only to be loaded from disk."""
+    return neighbours_loop().is_kept
+
+
 def are_joins_ready(joins: tuple[Markers, ...], *, consuming: bool) -> bool:
     """Whether `consume_loop`, or `join_loop` for each of them, is there."""
     return all(loop.is_loaded for loop in _compiled_joins(joins, consuming))
@@ -116,6 +126,12 @@ def reach_loop(*, compiled: bool) -> Loop:
 def chance_loops() -> tuple[Native, Native]:
     """The compiled loops `complete` and `span`; few events take no loop but NumPy."""
     return _native(chance.complete, _decorated(chance.complete)), _native(chance.span, _decorated(chance.span))
+
+
+@cache
+def neighbours_loop() -> Native:
+    """The compiled loop `neighbours`."""
+    return _native(chance.neighbours, _decorated(chance.neighbours))
 
 
 @cache

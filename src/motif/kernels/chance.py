@@ -41,3 +41,24 @@ def span(group: Any, roles: Any, times: Any, lowest: Any, spans: Any, width: int
             spans[place + 1] = max(spans[place + 1], moment)
             left &= left - 1
     return 0
+
+
+def neighbours(settings: Any, group: Any, times: Any, roles: Any, enough: Any, seen: Any, own: Any, kept: Any) -> int:
+    """kept[:result] = events whose cell, with those before and after it in time, has all that some way must bind.
+
+    settings: when time begins, the bits by which it is shifted to give stretches, the mask of their numbers, and how
+    many partitions there are; seen[stretch * partitions + partition]: the roles there, 0 before; own: cells of events.
+    """
+    since, shift, mask, partitions = settings[0], settings[1], settings[2], settings[3]
+    for event in range(len(group)):
+        cell = (((times[event] - since) >> shift) & mask) * partitions + group[event]
+        own[event] = cell
+        seen[cell] |= roles[event]
+    count = 0
+    for event in range(len(group)):
+        before, after = own[event] - partitions, own[event] + partitions
+        before += len(seen) if before < 0 else 0
+        after -= len(seen) if after >= len(seen) else 0
+        kept[count] = event  # as in `complete`
+        count += enough[seen[own[event]] | seen[before] | seen[after]]
+    return count

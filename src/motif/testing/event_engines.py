@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -9,7 +10,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from motif.engine.arrays import arrow
 from motif.engine.events.functions import Functions
+from motif.engine.events.neighbours import with_neighbours
 from motif.engine.events.parallel import find_in_slices
 from motif.engine.events.promising import with_a_chance
 from motif.engine.events.rows import EventRows
@@ -62,6 +65,13 @@ class Engine:
         """Events of partitions that may have a match, of events that come in pieces, as from a host."""
         events = pa.Table.from_batches(self.table.to_batches(max_chunksize=PIECE), self.table.schema)
         return with_a_chance(self.program, events, groups(events, self.program.keys), compiled=compiled)[0]
+
+    def near(self, *, compiled: bool = False) -> pa.Table:
+        """Of these, the events that are not alone."""
+        events = self.left(compiled=compiled)
+        group = groups(events, self.program.keys)
+        places = with_neighbours(self.program, events, group, compiled=compiled, few=math.inf)
+        return events if places is None else events.take(arrow(places))
 
     def matches(
         self, *, compiled: bool = False, table: pa.Table | None = None, slices: int = 0

@@ -146,8 +146,8 @@ class _Engines:
         return why_in_sequence(self.program) is None and not self.engine.has_key
 
     def answers(self, *, compiled: bool, all_events: bool) -> dict[int, Answer]:
-        """`all_events`: partitions without a chance are not left out before."""
-        table = None if all_events else self.engine.left(compiled=compiled)
+        """`all_events`: those without a chance are not left out before."""
+        table = None if all_events else self.engine.near(compiled=compiled)
         return self._by_stream(self.engine.matches(compiled=compiled, table=table))
 
     def sliced(self, *, compiled: bool) -> dict[int, Answer]:
