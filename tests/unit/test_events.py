@@ -381,7 +381,7 @@ def test_events_that_are_alone_are_left_out(query: str, left: list[int], compile
 def test_events_without_neighbours_change_nothing(monkeypatch: pytest.MonkeyPatch, query: str, far: bool) -> None:
     """`far`: stretches that are far apart share their place."""
     events = many(60_000, 600)
-    monkeypatch.setattr(neighbours, "CELLS_PER_EVENT", 0 if far else 16)
+    monkeypatch.setattr(neighbours, "CELLS_PER_EVENT", 1 if far else 16)
     asked: list[int] = []
     found = promising.with_neighbours
 
