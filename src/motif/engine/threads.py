@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
+from functools import lru_cache
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -16,8 +18,31 @@ def cores() -> int:
 
 
 def on_threads(work: Callable[[int], T], parts: int) -> list[T]:
-    """`work` of each part's number, in order."""
-    if parts == 1:
-        return [work(0)]
-    with ThreadPoolExecutor(min(cores(), parts), thread_name_prefix="motif-match") as pool:
-        return list(pool.map(work, range(parts)))
+    """`work` of each part's number, in order. Work within work is done by the thread that asks for it."""
+    if parts == 1 or _THREAD.is_ours:
+        return [work(number) for number in range(parts)]
+    pool = _pool(os.getpid(), cores())
+    futures = [pool.submit(work, number) for number in range(parts)]
+    try:
+        return [future.result() for future in futures]
+    finally:  # after an error, or Ctrl-C, nothing goes on behind the caller's back
+        for future in futures:
+            future.cancel()
+        wait(futures)
+
+
+class _Thread(threading.local):
+    is_ours = False
+
+
+_THREAD = _Thread()
+
+
+@lru_cache(maxsize=1)
+def _pool(process: int, size: int) -> ThreadPoolExecutor:  # noqa: ARG001 - a process that was forked has no threads
+    """Threads that stay: each allocates memory of its own, which a new one would have to ask the system for."""
+    return ThreadPoolExecutor(size, thread_name_prefix="motif-match", initializer=_begin)
+
+
+def _begin() -> None:
+    _THREAD.is_ours = True

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from motif.hosts.duckdb import DuckSource
     from motif.hosts.parquet import ParquetColumns
 
-SMALL_FILE = 250_000
+SMALL_FILE = 125_000
 """Rows up to which it pays to read a file as a whole and to compute something of it."""
 COMPUTED_ROWS = 1 << 17
 """Rows that are computed together, so that they stay in the cache."""

@@ -30,6 +30,8 @@ def in_time_order(parts: list[pa.Table]) -> pa.Table:
         return _ended(part).in_order()
 
     ordered = on_threads(sort, len(parts))
+    if len(ordered) == 1:
+        return ordered[0].matches
     stretches = sum(len(part.end) for part in ordered) // STRETCH + 1
     cuts = _cuts([part.end for part in ordered], stretches)
 
