@@ -1,4 +1,4 @@
-"""Run the benchmarks: python benchmarks/run.py [--quick] [--largest] [--only NAME] [--contender NAME]
+"""Run the benchmarks: python benchmarks/run.py [--quick] [--largest] [--in-process] [--only NAME] [--contender NAME]
 
 Every contender has a process of its own (those of Spark share one, those of Flink, and those of a cold start). They
 take turns, A B A B, after a warm-up each; only one works at a time. A wrong answer or a failure gives exit status 1;
@@ -22,6 +22,8 @@ from report import write_report
 from results import engine, has_figures, machine, store
 from side_by_side import IN_PROCESS
 
+DISTRIBUTED = ("spark", "flink")
+"""How the names of those begin that are not in process."""
 SLOW_S = 20
 """A contender that takes longer is measured once only; its warm-up is that run."""
 STARTS = ("start_s", "first_s")
@@ -43,7 +45,8 @@ class Question:
         self.quick: bool = form.quick
         sizes = workload.points(quick=form.quick)
         self.sizes = sizes[-1:] if form.largest else sizes
-        self.contenders = [name for name in workload.contenders if form.contender in name]
+        asked = [name for name in workload.contenders if form.contender in name]
+        self.contenders = [name for name in asked if not (form.in_process and name.startswith(DISTRIBUTED))]
         self.failures: list[str] = []
         self.slow: dict[str, str] = {}
         """Contenders that took too long, and at which size."""
@@ -169,6 +172,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="smaller sizes where a workload has them")
     parser.add_argument("--largest", action="store_true", help="of each workload the largest size only")
+    parser.add_argument("--in-process", action="store_true", help="without Spark and Flink")
     parser.add_argument("--only", default="", help="workloads whose name contains this")
     parser.add_argument("--contender", default="", help="contenders whose name contains this")
     arguments = parser.parse_args()
@@ -190,7 +194,7 @@ def main() -> int:
     if measured:
         print_tables(summarize(measured))
         print(f"kept in {keep(rows, facts)} after {time.perf_counter() - begin:.0f} s")
-        if not arguments.only and not arguments.contender:
+        if not arguments.only and not arguments.contender and not arguments.in_process:
             write_report()
     print("\n".join(f"FAILED {line}" for line in failures), end="\n" * bool(failures))
     return 1 if failures or not measured else 0

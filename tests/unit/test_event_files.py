@@ -151,7 +151,7 @@ def test_explain_tells(tmp_path: Path) -> None:
 
 
 @pytest.mark.random
-@pytest.mark.filterwarnings("ignore:.*have no ts")
+@pytest.mark.filterwarnings("ignore:.*have no ts", "ignore:PICK EACH")
 def test_random_queries(tmp_path: Path, asked: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """A file, a table and DuckDB alone give the same."""
     own = 0
