@@ -260,6 +260,9 @@ def test_slices_and_threads_change_nothing(monkeypatch: pytest.MonkeyPatch, quer
     assert motif.match(events, query).equals(alone)
     keyed = query.replace("WHERE", "WHERE [k] AND").replace("00 ms", " s").replace("20 ms", "1 s")
     split = motif.match(events, keyed)
+    monkeypatch.setattr(parallel, "SHARD_ROWS", 1_000_000)
+    monkeypatch.setattr(parallel, "JOINED_EVENTS", 1)  # the threads share nothing but the join
+    assert motif.match(events, keyed).equals(split)
     monkeypatch.setattr(parallel, "cores", lambda: 1)
     assert motif.match(events, keyed).equals(split)
 

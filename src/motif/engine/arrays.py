@@ -19,6 +19,9 @@ Array = npt.NDArray[Any]
 FEW, HELD = 8, 256
 """So few values are faster cut out one by one than taken; but of so many only, as a slice holds on to the rest."""
 
+LINES = 16
+"""Words on either side that keep another array from the same line of memory, and from the one fetched along with it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Lanes:
@@ -147,6 +150,21 @@ def decimals(values: Array, nulls: Array, scale: int) -> pa.Array:
     words[:, 0] = values
     words[:, 1] = values >> 63
     return pa.Array.from_buffers(pa.decimal128(38, scale), len(values), [_bits(nulls == 0), pa.py_buffer(words)])
+
+
+def lonely_zeros(size: int) -> Array:
+    """An array for a loop to write to again and again, with no other array near it.
+
+    Processors share memory by the line: two cores that write to the same one wait for each other all the time.
+    """
+    return np.zeros(size + 2 * LINES, np.int64)[LINES : LINES + size]
+
+
+def lonely_copy(values: Array) -> Array:
+    """Another one, that holds the same."""
+    copy = lonely_zeros(len(values))
+    copy[:] = values
+    return copy
 
 
 def arrow(values: Array, nulls: Array | None = None) -> pa.Array:

@@ -74,14 +74,14 @@ class Engine:
         return events if places is None else events.take(arrow(places))
 
     def matches(
-        self, *, compiled: bool = False, table: pa.Table | None = None, slices: int = 0
+        self, *, compiled: bool = False, table: pa.Table | None = None, slices: int = 0, threads: int = 1
     ) -> list[dict[str, Bound]]:
         """Every match: the number of the event, or the list of them, of each variable."""
         rows = EventRows(self.program, self.table if table is None else table)
         if slices:
             found = find_in_slices(rows, self.functions, slices, compiled=compiled)
         else:
-            found = find_matches(rows, self.functions, compiled=compiled)
+            found = find_matches(rows, self.functions, compiled=compiled, threads=threads)
         numbers = rows.rows.arrays[self.program.columns.index(Column(NUMBER))].to_pylist()
         repeated = {event.var for event in self.query.events() if event.repeat is not None}
         answer = []

@@ -76,10 +76,11 @@ def _compare(
             tally.too_long += 1
     tally.cases += len(expected)
     tally.matched += any(answer for _, answer in expected)
-    answers = {"plain": engines.answers(compiled=False, all_events=seed % 2 == 0)}
+    threads = 1 + seed % 3
+    answers = {"plain": engines.answers(compiled=False, all_events=seed % 2 == 0, threads=threads)}
     if compiled:
         # By another bit than the plain ones, as it may be that only even seeds come here.
-        answers["compiled"] = engines.answers(compiled=True, all_events=seed % 4 < 2)
+        answers["compiled"] = engines.answers(compiled=True, all_events=seed % 4 < 2, threads=threads)
     if engines.can_be_sliced:
         answers["slices"] = engines.sliced(compiled=compiled)
     for name, got in answers.items():
@@ -145,10 +146,10 @@ class _Engines:
     def can_be_sliced(self) -> bool:
         return why_in_sequence(self.program) is None and not self.engine.has_key
 
-    def answers(self, *, compiled: bool, all_events: bool) -> dict[int, Answer]:
-        """`all_events`: those without a chance are not left out before."""
+    def answers(self, *, compiled: bool, all_events: bool, threads: int) -> dict[int, Answer]:
+        """`all_events`: those without a chance are not left out before; `threads`: that share a join."""
         table = None if all_events else self.engine.near(compiled=compiled)
-        return self._by_stream(self.engine.matches(compiled=compiled, table=table))
+        return self._by_stream(self.engine.matches(compiled=compiled, table=table, threads=threads))
 
     def sliced(self, *, compiled: bool) -> dict[int, Answer]:
         """The first streams, each by itself in three slices."""

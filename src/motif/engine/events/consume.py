@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from motif.engine.arrays import Array
+from motif.engine.arrays import Array, lonely_zeros
 from motif.engine.events.joins import Mode, WayJoin
 from motif.engine.events.matches import EventMatches, joined
 from motif.engine.events.rows import EventRows, no_matches
@@ -174,7 +174,7 @@ class Consumer:
         return values.tolist() if isinstance(values, np.ndarray) else [int(v) for v in values]
 
     def _zeros(self, size: int) -> Any:
-        return np.zeros(size, np.int64) if self.compiled else [0] * size
+        return lonely_zeros(size) if self.compiled else [0] * size
 
     def _room(self, size: int) -> Any:
         """To be written before it is read."""

@@ -55,9 +55,11 @@ def _used(matches: EventMatches, count: int) -> Array:
 def _mixed(values: Array) -> Array:
     """Every bit of the result depends on every bit of the value."""
     for shift, factor in _MIXERS:
-        values = (values ^ (values >> shift)) * factor
-    mixed: Array = values ^ (values >> _LAST_SHIFT)
-    return mixed
+        mixed = values >> shift
+        mixed ^= values
+        mixed *= factor
+        values = mixed
+    return values ^ (values >> _LAST_SHIFT)  # type: ignore[no-any-return]
 
 
 def _list_hashes(part: Lists, items: Array, events: Array) -> Array:

@@ -7,17 +7,18 @@ import time
 from collections.abc import Iterable, Iterator
 from copy import copy
 from dataclasses import dataclass
-from itertools import accumulate, chain
+from itertools import accumulate, chain, pairwise
 from typing import Any
 
 import numpy as np
 
-from motif.engine.arrays import Array
+from motif.engine.arrays import Array, lonely_copy, lonely_zeros
 from motif.engine.events.join_plan import planned
 from motif.engine.events.matches import EventMatches, joined
 from motif.engine.events.rows import EventRows, Groups, Plan
 from motif.engine.events.zones import NOTHING, ZoneMap, zone_map
 from motif.engine.pace import loading_seconds
+from motif.engine.threads import on_threads
 from motif.errors import LimitExceeded, QueryDataError
 from motif.kernels import join
 from motif.kernels.build import join_loop
@@ -93,13 +94,25 @@ class WayJoin:
         """All matches at once."""
         return joined(list(self.chunks(since=since, until=until, own=own)))
 
-    def chunks(self, *, since: int = 0, until: int | None = None, own: int | None = None) -> Iterator[EventMatches]:
+    def shared(self, threads: int) -> list[EventMatches]:
+        """All matches, partition after partition, these shared among threads."""
+        bounds = self.rows.bounds
+        cuts = np.searchsorted(bounds[:-1], bounds[-1] * np.arange(1, threads) // threads).tolist()
+        shares = [range(low, high) for low, high in pairwise([0, *cuts, len(bounds) - 1])]
+        found = on_threads(lambda number: list(self.another().chunks(segments=shares[number])), threads)
+        return list(chain.from_iterable(found))
+
+    def chunks(
+        self, *, since: int = 0, until: int | None = None, own: int | None = None, segments: range | None = None
+    ) -> Iterator[EventMatches]:
         """Matches in chunks of bounded size; `since` and `until` bound the positions of single events.
 
-        `own`: only matches that begin before this position, where that can be told while joining.
+        `own`: only matches that begin before this position, where that can be told while joining. `segments`: only
+        those of some partitions.
         """
-        settings = self.settings(since, until, False, len(self.rows.bounds) - 1, own)
-        state = self._ints([-1, 0, -1, 0, 0])
+        asked = range(len(self.rows.bounds) - 1) if segments is None else segments
+        settings = self.settings(since, until, False, asked.stop, own)
+        state = self._ints([-1, 0, asked.start - 1, 0, 0])
         room, began = ROOM if self.compiled else ROOM_PLAIN, time.monotonic()
         status = join.PAUSED
         while status == join.PAUSED:
@@ -153,7 +166,7 @@ class WayJoin:
         return np.ascontiguousarray(values) if self.compiled else values.tolist()
 
     def _zeros(self, size: int) -> Any:
-        return np.zeros(size, np.int64) if self.compiled else [0] * size
+        return lonely_zeros(size) if self.compiled else [0] * size
 
     def _room(self, size: int) -> Any:
         """To be written before it is read."""
@@ -194,12 +207,15 @@ class WayJoin:
         """The same join for another thread: shares everything but what is bound."""
         twin = copy(self)
         static, times, work = self.fixed_part
-        twin.fixed_part = (static, times, [copy(part) for part in work])
+        twin.fixed_part = (static, times, [self._copy(part) for part in work])
         # The limits of zones are written too; everything else in there is only read.
         limits = len(self.environment) - len(ZONE_NAMES) + ZONE_NAMES.index("zl")
         if any(self.steps.zones):
-            twin.environment = tuple(copy(p) if i == limits else p for i, p in enumerate(self.environment))
+            twin.environment = tuple(self._copy(p) if i == limits else p for i, p in enumerate(self.environment))
         return twin
+
+    def _copy(self, work: Any) -> Any:
+        return lonely_copy(work) if self.compiled else copy(work)
 
     def _arguments(self, plan: Plan) -> tuple[list[Any], list[Any], list[Any]]:
         rows = self.rows

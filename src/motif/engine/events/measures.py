@@ -117,7 +117,7 @@ class EventMeasures:
     def structs(self, leaf: Whole, positions: Array, nulls: Array) -> pa.Array:
         arrays = [self.take(column, positions) for _, column in leaf.columns]
         names = [name for name, _ in leaf.columns]
-        return pa.StructArray.from_arrays(arrays, names=names, mask=arrow(nulls))
+        return pa.StructArray.from_arrays(arrays, names=names, mask=arrow(nulls) if nulls.any() else None)
 
     def folded(self, leaf: Folded) -> pa.Array:
         if leaf.name == "count" and leaf.column is None and not leaf.distinct:

@@ -30,6 +30,8 @@ from motif.plan.events.ways import coincide
 
 SAMPLE = 30_000
 """Events by which the order of steps is chosen."""
+JOINED_EVENTS = 50_000
+"""From here on threads share a join where there are too few events for each to do everything with its own."""
 
 
 def match_events(
@@ -46,6 +48,7 @@ def match_events(
     if compiled is None and is_large:
         compiled = True
     shards = _parts(events.num_rows)
+    threads = cores() if shards == 1 and events.num_rows >= JOINED_EVENTS else 1
     # One order of steps for all: each would have to be compiled.
     estimates = _estimates(program, events, plan, group) if shards > 1 else None
     arrangement = Arrangement(events, plan, group=group)
@@ -54,7 +57,9 @@ def match_events(
     shard = arrangement.shards(shards)
 
     def work(number: int) -> pa.Table:
-        return match_sorted(program, shard(number), functions=functions, compiled=compiled, estimates=estimates)
+        return match_sorted(
+            program, shard(number), functions=functions, compiled=compiled, estimates=estimates, threads=threads
+        )
 
     return in_time_order(on_threads(work, shards))
 

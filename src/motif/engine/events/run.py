@@ -35,10 +35,14 @@ def match_sorted(
     compiled: bool | None = None,
     estimates: Estimates | None = None,
     in_order: bool = True,
+    threads: int = 1,
 ) -> pa.Table:
-    """Leaves of all matches over events that are partitioned and in order; by when they end, if that is wanted."""
+    """Leaves of all matches over events that are partitioned and in order; by when they end, if that is wanted.
+
+    `threads`: among which a compiled join shares the partitions.
+    """
     rows = EventRows(program, table, estimates)
-    matches = find_matches(rows, functions, compiled=compiled, in_order=in_order)
+    matches = find_matches(rows, functions, compiled=compiled, in_order=in_order, threads=threads)
     return leaves(rows, _by_time(rows, matches) if in_order else matches, compiled=compiled)
 
 
@@ -61,7 +65,12 @@ def compile_from(program: EventProgram) -> int:
 
 
 def find_matches(
-    rows: EventRows, functions: Functions = NO_FUNCTIONS, *, compiled: bool | None, in_order: bool = True
+    rows: EventRows,
+    functions: Functions = NO_FUNCTIONS,
+    *,
+    compiled: bool | None,
+    in_order: bool = True,
+    threads: int = 1,
 ) -> EventMatches:
     """All matches: partition after partition, each in canonical order (with CONSUMING, the order of firing).
 
@@ -71,16 +80,17 @@ def find_matches(
         return no_matches(rows)
     rows.let_pass(functions.masks(rows))
     if compiled is not None:
-        return _find(rows, functions, Mode(compiled), in_order)
+        return _find(rows, functions, Mode(compiled), in_order, threads)
     program, query = rows.program, rows.program.fingerprint
     is_ready, is_kept = partial(_are_ready, rows, functions), partial(_are_kept, rows, functions)
     if pays(rows.count, is_ready, is_kept, effort(program)) or is_slow(query, rows.count, is_kept, patience(program)):
-        return _find(rows, functions, Mode(True), in_order)
+        return _find(rows, functions, Mode(True), in_order, threads)
     try:
         with timed(query, rows.count, compiled=False):
-            return _find(rows, functions, hurried(program, is_kept=rows.count > SMALL_STEP and is_kept()), in_order)
+            mode = hurried(program, is_kept=rows.count > SMALL_STEP and is_kept())
+            return _find(rows, functions, mode, in_order)
     except TooSlow:
-        return _find(rows, functions, Mode(True), in_order)
+        return _find(rows, functions, Mode(True), in_order, threads)
 
 
 def _are_ready(rows: EventRows, functions: Functions) -> bool:
@@ -106,7 +116,7 @@ def _joins(rows: EventRows, functions: Functions) -> tuple[tuple[Markers, ...], 
     return tuple(plan.code.markers for plan in plans), consuming
 
 
-def _find(rows: EventRows, functions: Functions, mode: Mode, in_order: bool) -> EventMatches:
+def _find(rows: EventRows, functions: Functions, mode: Mode, in_order: bool, threads: int = 1) -> EventMatches:
     program = rows.program
     tested_later = functions.on_several(program)
     if program.query.consuming and not tested_later:
@@ -114,7 +124,10 @@ def _find(rows: EventRows, functions: Functions, mode: Mode, in_order: bool) -> 
     parts = []
     for number in range(len(program.ways)):
         join = WayJoin(rows, number, mode, choose=not tested_later)
-        parts += [functions.filtered(rows, chunk) for chunk in join.chunks()]
+        if threads > 1 and not tested_later:
+            parts += join.shared(threads)
+        else:
+            parts += [functions.filtered(rows, chunk) for chunk in join.chunks()]
     matches = joined(parts)
     if coincide(program.ways):
         matches = matches.distinct()
