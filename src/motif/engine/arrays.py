@@ -18,8 +18,7 @@ from motif.plan.scalar import Lane, lane
 Array = npt.NDArray[Any]
 FEW, HELD = 8, 256
 """So few values are faster cut out one by one than taken; but of so many only, as a slice holds on to the rest."""
-
-LINES = 16
+WORDS_APART = 16
 """Words on either side that keep another array from the same line of memory, and from the one fetched along with it."""
 
 
@@ -157,7 +156,7 @@ def lonely_zeros(size: int) -> Array:
 
     Processors share memory by the line: two cores that write to the same one wait for each other all the time.
     """
-    return np.zeros(size + 2 * LINES, np.int64)[LINES : LINES + size]
+    return np.zeros(size + 2 * WORDS_APART, np.int64)[WORDS_APART : WORDS_APART + size]
 
 
 def lonely_copy(values: Array) -> Array:

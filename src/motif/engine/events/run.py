@@ -39,7 +39,7 @@ def match_sorted(
 ) -> pa.Table:
     """Leaves of all matches over events that are partitioned and in order; by when they end, if that is wanted.
 
-    `threads`: among which a compiled join shares the partitions.
+    `threads`: that share the partitions in a join, unless it is plain Python, of which one thread runs at a time.
     """
     rows = EventRows(program, table, estimates)
     matches = find_matches(rows, functions, compiled=compiled, in_order=in_order, threads=threads)
