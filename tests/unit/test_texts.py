@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import random
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
 from motif.engine import partitions
-from motif.engine.arrays import decoded
+from motif.engine.arrays import MANY, decoded
 from motif.engine.partitions import are_short, coded
 from motif.engine.texts import packed, unpacked
 
@@ -72,3 +73,17 @@ def test_what_looks_short() -> None:
     assert not are_short(pa.chunked_array([[1, 2]]))
     assert not are_short(pa.chunked_array([], pa.string()))
     assert not are_short(pa.chunked_array([pa.array(["a"]).dictionary_encode()]))
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+@pytest.mark.parametrize("given", [["ab", "cd", "é"], ["abc", "abd", "abe", "é!"], ["ab", "", "cd"], ["", ""], ["a"]])
+def test_texts_of_one_length_are_decoded_as_others_are(kind: pa.DataType, given: list[str]) -> None:
+    rng = np.random.default_rng(1)
+    known = texts(given, kind)
+    for values in (known, known.slice(len(known) - 1)):
+        codes = pa.array(rng.integers(0, len(values), 2 * MANY), pa.int32())
+        array = pa.DictionaryArray.from_arrays(codes, values)
+        for part in (array, array.slice(7), array.slice(MANY + 1)):
+            found = decoded(part)
+            found.validate(full=True)
+            assert found.equals(part.dictionary_decode())

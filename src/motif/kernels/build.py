@@ -1,23 +1,28 @@
 """From loop to callable: as plain Python, or compiled.
 
 A kernel is the source text of this folder's functions, for match-dependent patterns with generated
-statements at the markers. The text holds only counters for names, so queries of one shape share it,
-and its compiled code, too.
+statements at the markers, and without what is known not to happen. The text holds only counters for names, so queries
+of one shape share it, and its compiled code, too.
 """
 
 from __future__ import annotations
 
+import ast
 import inspect
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, partial
+from types import MappingProxyType
 from typing import Any
 
-from motif.kernels import arith, chance, columns, consume, fold, join, lists, reach, search
+from motif.kernels import arith, chance, columns, consume, fold, join, lists, reach, search, sort
+from motif.kernels.known import Known, simplify
 from motif.kernels.native import Native
 
 Loop = Callable[..., Any]
 Markers = tuple[tuple[str, str], ...]
 """Statements for the markers of `search`, by marker; empty for row-only patterns."""
+Join = tuple[Markers, Known]
+"""Statements for the markers of `join`, and what is known of its arguments."""
 
 _HELPERS = (arith.add, arith.sub, arith.mul, arith.rem, arith.frem, arith.below, arith.alike)
 _LIST_HELPERS = (
@@ -30,6 +35,7 @@ _LIST_HELPERS = (
     lists.max_float,
 )
 _CONSUME_HELPERS = (consume.precedes, consume.agree, consume.decided)
+NOTHING_KNOWN: Mapping[str, Known] = MappingProxyType({})
 _HEADER = f"from __future__ import annotations\nMOST = {arith.MOST}\nLEAST = {arith.LEAST}\n"
 
 
@@ -38,12 +44,12 @@ def search_loop(markers: Markers, *, compiled: bool) -> Loop:
     return _compiled(search.search, markers) if compiled else _plain(search.search, markers)
 
 
-def join_loop(markers: Markers, *, compiled: bool) -> Loop:
+def join_loop(way: Join, *, compiled: bool) -> Loop:
     """The loop for event patterns with these tests."""
-    return _compiled(join.join, markers) if compiled else _plain(join.join, markers)
+    return _compiled(join.join, *way) if compiled else _plain(join.join, *way)
 
 
-def consume_loop(joins: tuple[Markers, ...], *, compiled: bool) -> Loop:
+def consume_loop(joins: tuple[Join, ...], *, compiled: bool) -> Loop:
     """The loop for CONSUMING over joins with these tests."""
     return _compiled_consume(joins) if compiled else _plain_consume(joins)
 
@@ -93,18 +99,28 @@ def is_neighbours_kept() -> bool:
     return neighbours_loop().is_kept
 
 
-def are_joins_ready(joins: tuple[Markers, ...], *, consuming: bool) -> bool:
+def is_sort_ready() -> bool:
+    """Whether `sort_loop` is there."""
+    return sort_loop().is_loaded
+
+
+def is_sort_kept() -> bool:
+    """Whether it has only to be loaded from disk."""
+    return sort_loop().is_kept
+
+
+def are_joins_ready(joins: tuple[Join, ...], *, consuming: bool) -> bool:
     """Whether `consume_loop`, or `join_loop` for each of them, is there."""
     return all(loop.is_loaded for loop in _compiled_joins(joins, consuming))
 
 
-def are_joins_kept(joins: tuple[Markers, ...], *, consuming: bool) -> bool:
+def are_joins_kept(joins: tuple[Join, ...], *, consuming: bool) -> bool:
     """Whether they have only to be loaded from disk."""
     return all(loop.is_kept for loop in _compiled_joins(joins, consuming))
 
 
-def _compiled_joins(joins: tuple[Markers, ...], consuming: bool) -> list[Native]:
-    return [_compiled_consume(joins)] if consuming else [_compiled(join.join, markers) for markers in joins]
+def _compiled_joins(joins: tuple[Join, ...], consuming: bool) -> list[Native]:
+    return [_compiled_consume(joins)] if consuming else [_compiled(join.join, *way) for way in joins]
 
 
 def columns_loop(markers: Markers) -> Loop:
@@ -135,21 +151,28 @@ def neighbours_loop() -> Native:
 
 
 @cache
-def _plain(loop: Loop, markers: Markers) -> Loop:
+def sort_loop() -> Native:
+    """The compiled loop `by_columns`."""
+    return _native(sort.by_columns, _decorated(sort.by_columns))
+
+
+@cache
+def _plain(loop: Loop, markers: Markers, known: Known = ()) -> Loop:
     if not markers:
         return loop
     helpers = {helper.__name__: helper for helper in (*_HELPERS, *_LIST_HELPERS)}
-    result: Loop = _defined(_filled(loop, markers), helpers)[loop.__name__]
+    result: Loop = _defined(_filled(loop, markers), helpers, {loop.__name__: known})[loop.__name__]
     return result
 
 
 @cache
-def _compiled(loop: Loop, markers: Markers) -> Native:
-    return _native(loop, _with_helpers("@kernel\n" + _filled(loop, markers)))
+def _compiled(loop: Loop, markers: Markers, known: Known = ()) -> Native:
+    return _native(loop, _with_helpers("@kernel\n" + _filled(loop, markers)), {loop.__name__: known})
 
 
-def _native(loop: Loop, source: str) -> Native:
-    return Native(loop.__name__, _HEADER + source, _defined)
+def _native(loop: Loop, source: str, known: Mapping[str, Known] = NOTHING_KNOWN) -> Native:
+    # What is known makes it another loop, but need not be thought through where this is kept on disk.
+    return Native(loop.__name__, f"# {known}\n" + _HEADER + source, partial(_defined, known=known))
 
 
 def _with_helpers(source: str) -> str:
@@ -160,23 +183,24 @@ def _with_helpers(source: str) -> str:
 
 
 @cache
-def _plain_consume(joins: tuple[Markers, ...]) -> Loop:
+def _plain_consume(joins: tuple[Join, ...]) -> Loop:
     names = {helper.__name__: helper for helper in _CONSUME_HELPERS}
-    names |= {f"join_{number}": _plain(join.join, markers) for number, markers in enumerate(joins)}
-    source = _filled(consume.run_join, _calls(len(joins))) + inspect.getsource(consume.consume)
+    names |= {f"join_{number}": _plain(join.join, *way) for number, way in enumerate(joins)}
+    source = _filled(consume.run_join, _calls(len(joins))) + _source(consume.consume)
     result: Loop = _defined(source, names)["consume"]
     return result
 
 
 @cache
-def _compiled_consume(joins: tuple[Markers, ...]) -> Native:
+def _compiled_consume(joins: tuple[Join, ...]) -> Native:
     bodies = [
         _filled(join.join, markers).replace("def join(", f"def join_{number}(", 1)
-        for number, markers in enumerate(joins)
+        for number, (markers, _) in enumerate(joins)
     ]
-    bodies += [inspect.getsource(helper) for helper in _CONSUME_HELPERS]
-    bodies += [_filled(consume.run_join, _calls(len(joins))), inspect.getsource(consume.consume)]
-    return _native(consume.consume, _with_helpers("\n".join("@kernel\n" + body for body in bodies)))
+    bodies += [_source(helper) for helper in _CONSUME_HELPERS]
+    bodies += [_filled(consume.run_join, _calls(len(joins))), _source(consume.consume)]
+    known = {f"join_{number}": known for number, (_, known) in enumerate(joins)}
+    return _native(consume.consume, _with_helpers("\n".join("@kernel\n" + body for body in bodies)), known)
 
 
 def _calls(joins: int) -> Markers:
@@ -209,14 +233,19 @@ def _compiled_reach() -> Native:
 
 def _decorated(function: Loop) -> str:
     """The text of a function that is to be compiled."""
-    return "@kernel\n" + inspect.getsource(function)
+    return "@kernel\n" + _source(function)
+
+
+@cache
+def _source(function: Loop) -> str:
+    return inspect.getsource(function)
 
 
 def _filled(loop: Loop, markers: Markers) -> str:
     """The text of a loop with each marker line replaced by its statements at the same indent."""
     statements: Mapping[str, str] = dict(markers)
     lines: list[str] = []
-    for line in inspect.getsource(loop).splitlines():
+    for line in _source(loop).splitlines():
         name = line.strip().removeprefix("# <").removesuffix(">")
         if name in statements and line.strip() == f"# <{name}>":
             indent = line[: len(line) - len(line.lstrip())]
@@ -226,7 +255,9 @@ def _filled(loop: Loop, markers: Markers) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _defined(source: str, names: dict[str, Any]) -> dict[str, Any]:
+def _defined(source: str, names: dict[str, Any], known: Mapping[str, Known] = NOTHING_KNOWN) -> dict[str, Any]:
     """The names that a text defines, besides those it may use; it is generated, and holds nothing of the query's."""
-    exec(compile(source, "<motif kernel>", "exec"), names)  # noqa: S102
+    tree = ast.parse(source)
+    simplify(tree, known)
+    exec(compile(tree, "<motif kernel>", "exec"), names)  # noqa: S102
     return names

@@ -3,7 +3,8 @@
 A level stands for one element: an event, a list of events, or the absence of one. On entering a level the range of
 its candidates is found by binary search (order, time, equality with what is bound already); candidates that pass the
 tests are bound one after the other. Nothing is kept but what is bound now, so memory does not depend on how
-many combinations there are. `build` puts generated tests in place of the marker comments `# <...>`.
+many combinations there are. `build` puts generated tests in place of the marker comments `# <...>`, and leaves out
+what is known not to happen.
 
 The arguments are sequences (lists in plain Python, arrays when compiled), flat where there is one per level:
 
@@ -100,6 +101,7 @@ def join(
     first_level = settings[11]
     own = settings[12]
     far = 1 << 61
+    gapped = True
     level = state[0]
     entering = state[1] != 0
     segment = state[2]
@@ -179,8 +181,9 @@ def join(
                     head = bound[e]
                     tail = head
                     last_single = max(last_single, head)
-                    least = max(least, time[head] + gap_low[level * depth + e])
-                    most = min(most, time[head] + gap_high[level * depth + e])
+                    if gapped:
+                        least = max(least, time[head] + gap_low[level * depth + e])
+                        most = min(most, time[head] + gap_high[level * depth + e])
                     earliest = min(earliest, opening[head])
                 else:
                     head = items[item_at[e]]
@@ -237,7 +240,7 @@ def join(
                 while first < stop:
                     middle = (first + stop) >> 1
                     at = positions[base + middle]
-                    if at <= after or clock[at] < clock_least or time[at] < least:
+                    if at <= after or clock[at] < clock_least or (gapped and time[at] < least):
                         first = middle + 1
                     else:
                         stop = middle
@@ -247,7 +250,7 @@ def join(
                 while start < last:
                     middle = min(start + jump, last) - 1
                     at = positions[base + middle]
-                    if at >= before or clock[at] > clock_most or time[at] > most:
+                    if at >= before or clock[at] > clock_most or (gapped and time[at] > most):
                         last = middle
                         if jump == 1:
                             break

@@ -135,7 +135,7 @@ class Consumer:
         """Matches in the order in which they fire, partition after partition."""
         if not self.joins:
             return no_matches(self.rows)
-        loop = consume_loop(tuple(j.markers for j in self.joins), compiled=self.compiled)
+        loop = consume_loop(tuple(one.join for one in self.joins), compiled=self.compiled)
         fixed = self._arguments()
         state, began = self._ints([0, 0, 0]), time.monotonic()
         room, most, reached = ROOM if self.compiled else ROOM_PLAIN, 64, -1

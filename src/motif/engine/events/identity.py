@@ -88,7 +88,8 @@ def _value_hashes(array: pa.Array, kind: Type) -> Array:
     if pa.types.is_null(array.type):
         return np.full(len(array), _NULL)
     values = _text_hashes(array, nulls) if lane(kind) is Lane.CODE else _bits(array, kind)
-    return np.where(nulls, _NULL, _mixed(values + np.uint64(1)))
+    hashes = _mixed(values + np.uint64(1))
+    return np.where(nulls, _NULL, hashes) if array.null_count else hashes
 
 
 def _bits(array: pa.Array, kind: Type) -> Array:

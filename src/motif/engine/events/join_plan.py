@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import replace
+from inspect import signature
 
 from motif.engine.events.rows import EventRows, Plan, PlanKey
 from motif.engine.events.zones import BLOCK
 from motif.kernels import join
+from motif.kernels.known import Known
 from motif.plan.events.codegen import JoinCode, generate_tests
 from motif.plan.events.steps import Steps, choose_steps
 from motif.plan.events.ways import Element, Role, Way
@@ -45,7 +47,8 @@ def _made(rows: EventRows, number: int, driver: int | None, choose: bool, is_sma
     if is_small:  # a step of a stream: no block of candidates could be passed over
         steps = replace(steps, zones=(None,) * len(steps.zones))
     code = generate_tests(program.query, steps, program.conditions, rows.ticks, intervals=rows.intervals)
-    return Plan(steps, code, _static(rows, way, steps, code))
+    static = _static(rows, way, steps, code)
+    return Plan(steps, code, static, _known(rows, way, steps, code, static))
 
 
 def _static(rows: EventRows, way: Way, steps: Steps, code: JoinCode) -> list[list[int]]:
@@ -71,6 +74,23 @@ def _static(rows: EventRows, way: Way, steps: Steps, code: JoinCode) -> list[lis
         [-1 if level == steps.chosen and steps.late_first else 1 for level in range(depth)],
         _distinct(rows, elements, order),
     ]
+
+
+def _known(rows: EventRows, way: Way, steps: Steps, code: JoinCode, static: list[list[int]]) -> Known:
+    """What tells shapes of queries apart and leaves much of the loop out; more would only have to be compiled anew."""
+    names = list(signature(join.join).parameters)[1 : 1 + len(static)]
+    given = dict(zip(names, static, strict=True))
+    known = {f"{name}[]": given[name] for name in ("kind", "source", "step", "distinct")}
+    known |= {"what": given["kind"], "intervals": [int(rows.intervals)]}
+    if not code.gaps:
+        known["gapped"] = [0]
+    if all(element.role is not Role.LIST for element in way.elements):
+        known["n"] = [0]
+    if not rows.program.query.consuming:
+        known |= {"consuming": [0], "fixed[]": [-1]}
+        if steps.chosen < 0:
+            known["chosen"] = [steps.chosen]
+    return tuple((name, tuple(sorted(set(values)))) for name, values in known.items())
 
 
 def _kinds(way: Way, steps: Steps) -> list[int]:

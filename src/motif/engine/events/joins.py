@@ -80,7 +80,7 @@ class WayJoin:
         self.width = rows.result_columns[1]
         plan = planned(rows, number, driver, choose=choose)
         self.steps, code = plan.steps, plan.code
-        self.markers = code.markers
+        self.join = plan.join
         self.depth = len(self.steps.elements)
         self.elements = [self.way.elements[e] for e in self.steps.elements]
         lookups = zip(self.elements, self.steps.lookups, strict=True)
@@ -131,7 +131,7 @@ class WayJoin:
     def _call(self, settings: Any, state: Any, out: Any, items: Any) -> int:
         static, times, work = self.fixed_part
         fixed, alive = self._ints([-1] * self.depth), self._bytes(np.ones(1, np.uint8))
-        loop = join_loop(self.markers, compiled=self.compiled)
+        loop = join_loop(self.join, compiled=self.compiled)
         try:
             result: int = loop(settings, *static, *times, fixed, alive, *work, state, out, items, self.environment)
         except OverflowError:

@@ -106,25 +106,32 @@ class EventMatches:
 
     def in_order(self, variables: Sequence[str]) -> EventMatches:
         """By last event, first event, then the events one by one, then by what the variables bind."""
-        return self.take(self._canonical_order(variables))
+        keys = self.keys(variables)
+        order = np.argsort(keys[0], kind="stable")
+        if len(keys) > 1 and not bool((keys[0][order[:-1]] < keys[0][order[1:]]).all()):
+            order = np.lexsort(keys[::-1])
+        return self.take(self.settled(order, keys, variables))
 
-    def _canonical_order(self, variables: Sequence[str]) -> Array:
+    def keys(self, variables: Sequence[str]) -> list[Array]:
+        """Numbers to sort by for that order; of lists, only the events at either end are in them."""
         if not self.lists:
-            return _matrix_order([self.singles[var] for var in variables])
+            return _matrix_keys([self.singles[var] for var in variables])
         first, last = self.first(), self.last()
-        order = np.lexsort((first, last))
-        tied = np.flatnonzero((first[order][1:] == first[order][:-1]) & (last[order][1:] == last[order][:-1]))
-        if not len(tied):
+        return list(_packed([last, first], (1 + int(last.max(initial=0))).bit_length()))
+
+    def settled(self, order: Array, keys: Sequence[Array], variables: Sequence[str]) -> Array:
+        """Matches sorted by their keys, those of lists with the same ends event by event, too; they are few."""
+        if not self.lists:
             return order
-        # Few matches share both ends; these are compared event by event.
-        edges = np.flatnonzero(np.concatenate(([True], np.diff(tied) > 1, [True])))
+        tied = np.flatnonzero(np.logical_and.reduce([key[order[1:]] == key[order[:-1]] for key in keys]))
+        edges = np.flatnonzero(np.concatenate(([True], np.diff(tied) > 1, [True]))) if len(tied) else tied
         for low, high in pairwise(edges):
             run = slice(int(tied[low]), int(tied[high - 1]) + 2)
             order[run] = sorted(order[run].tolist(), key=lambda m: (self.events_of(m)[1:], self.binding(m, variables)))
         return order
 
 
-def _matrix_order(columns: Sequence[Array]) -> Array:
+def _matrix_keys(columns: Sequence[Array]) -> list[Array]:
     never = 1 + max(int(column.max(initial=0)) for column in columns)
     are_bound = all(int(column.min(initial=0)) >= 0 for column in columns)
     if are_bound and all(bool((one < other).all()) for one, other in pairwise(columns)):
@@ -134,11 +141,7 @@ def _matrix_order(columns: Sequence[Array]) -> Array:
         last = events.pop() if are_bound else reduce(np.maximum, columns)
         # Where the events are the same and so are all variables but one, that one is, too.
         keys = [last, *events, *(column + 1 for column in columns[:-1])]
-    words = _packed(keys, never.bit_length())
-    word = next(words)
-    order = np.argsort(word, kind="stable")
-    ahead, behind = word[order[:-1]], word[order[1:]]
-    return order if bool((ahead < behind).all()) else np.lexsort([word, *words][::-1])
+    return list(_packed(keys, never.bit_length()))
 
 
 def _rising(columns: list[Array]) -> list[Array]:

@@ -61,7 +61,8 @@ def match_events(
             program, shard(number), functions=functions, compiled=compiled, estimates=estimates, threads=threads
         )
 
-    return in_time_order(on_threads(work, shards))
+    parts = on_threads(work, shards)
+    return parts[0] if shards == 1 else in_time_order(parts)
 
 
 def _estimates(program: EventProgram, events: pa.Table, plan: Layout, group: Array) -> Estimates:

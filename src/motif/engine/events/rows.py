@@ -14,7 +14,9 @@ from motif.engine.events.matches import EventMatches, Lists, nothing
 from motif.engine.matcher import Rows
 from motif.ir.event import Duration, EventCount
 from motif.ir.types import Kind, Type
+from motif.kernels.build import Join
 from motif.kernels.join import FAR
+from motif.kernels.known import Known
 from motif.plan.events.codegen import JoinCode
 from motif.plan.events.program import EventProgram, Mask
 from motif.plan.events.steps import Estimates, Lookup, Steps, compared
@@ -42,6 +44,13 @@ class Plan:
     code: JoinCode
     static: list[list[int]]
     """The first arguments of the loop."""
+    known: Known
+    """What follows from these and from the query."""
+
+    @property
+    def join(self) -> Join:
+        """What `join_loop` is asked for."""
+        return self.code.markers, self.known
 
 
 PlanKey = tuple[int, int | None, bool, bool]

@@ -7,17 +7,17 @@ from functools import partial
 import pyarrow as pa
 
 from motif.engine.events.consume import Consumer, drivers_of
+from motif.engine.events.ended import leaves_by_end
 from motif.engine.events.functions import Functions
 from motif.engine.events.join_plan import planned
 from motif.engine.events.joins import Mode, TooSlow, WayJoin, hurried, patience
 from motif.engine.events.matches import EventMatches, joined
 from motif.engine.events.measures import leaves
-from motif.engine.events.merge import time_order
 from motif.engine.events.picks import apply_picks
 from motif.engine.events.rows import EventRows, no_matches
 from motif.engine.events.simulate import Simulation
 from motif.engine.pace import COMPILE_FROM_ROWS, SMALL_STEP, is_slow, pays, timed
-from motif.kernels.build import Markers, are_joins_kept, are_joins_ready
+from motif.kernels.build import Join, are_joins_kept, are_joins_ready
 from motif.plan.events.program import EventProgram
 from motif.plan.events.steps import Estimates
 from motif.plan.events.ways import coincide
@@ -42,16 +42,11 @@ def match_sorted(
     `threads`: that share the partitions in a join, unless it is plain Python, of which one thread runs at a time.
     """
     rows = EventRows(program, table, estimates)
-    matches = find_matches(rows, functions, compiled=compiled, in_order=in_order, threads=threads)
-    return leaves(rows, _by_time(rows, matches) if in_order else matches, compiled=compiled)
-
-
-def _by_time(rows: EventRows, matches: EventMatches) -> EventMatches:
-    """Before their columns are gathered: these are more. With composite events, `in_time_order` has to do it."""
-    if rows.intervals or not len(matches):
-        return matches
-    order = time_order(rows.time[matches.first()], rows.time[matches.last()])
-    return matches if order is None else matches.take(order)
+    if not in_order:
+        return leaves(rows, find_matches(rows, functions, compiled=compiled, in_order=False), compiled=compiled)
+    is_sorted_later = not (rows.intervals or program.query.consuming)
+    matches = find_matches(rows, functions, compiled=compiled, in_order=not is_sorted_later, threads=threads)
+    return leaves_by_end(rows, matches, compiled=compiled, threads=threads)
 
 
 def effort(program: EventProgram) -> int:
@@ -105,7 +100,7 @@ def _are_kept(rows: EventRows, functions: Functions) -> bool:
     return are_joins_kept(joins, consuming=consuming)
 
 
-def _joins(rows: EventRows, functions: Functions) -> tuple[tuple[Markers, ...], bool]:
+def _joins(rows: EventRows, functions: Functions) -> tuple[tuple[Join, ...], bool]:
     """What `join_loop` or, with CONSUMING, `consume_loop` is asked for."""
     tested_later = functions.on_several(rows.program)
     consuming = bool(rows.program.query.consuming) and not tested_later
@@ -113,7 +108,7 @@ def _joins(rows: EventRows, functions: Functions) -> tuple[tuple[Markers, ...], 
         plans = [planned(rows, number, driver, choose=False) for number, driver in drivers_of(rows)]
     else:
         plans = [planned(rows, number, choose=not tested_later) for number in range(len(rows.program.ways))]
-    return tuple(plan.code.markers for plan in plans), consuming
+    return tuple(plan.join for plan in plans), consuming
 
 
 def _find(rows: EventRows, functions: Functions, mode: Mode, in_order: bool, threads: int = 1) -> EventMatches:

@@ -1,0 +1,78 @@
+"""Matches of one run in the order in which they end, and their leaves, on all cores.
+
+Time is cut into stretches. The matches that end in one are brought into order by one thread, before their columns are
+gathered, which are more: no other thread has to wait for that, and no array is as long as all matches together.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from motif.engine.arrays import Array
+from motif.engine.events.matches import EventMatches
+from motif.engine.events.measures import leaves
+from motif.engine.events.merge import in_time_order, time_order
+from motif.engine.events.rows import EventRows
+from motif.engine.pace import pays
+from motif.engine.threads import on_threads
+from motif.kernels import sort
+from motif.kernels.build import is_sort_kept, is_sort_ready, sort_loop
+
+STRETCH = 30_000
+"""Fewer matches than this are not worth a thread."""
+SAMPLES = 256
+"""Per stretch, to cut time where matches are."""
+MOST_BUCKETS = 1 << 18
+
+
+def leaves_by_end(rows: EventRows, matches: EventMatches, *, compiled: bool | None, threads: int) -> pa.Table:
+    """Leaves of matches by when they end, when they begin, then in canonical order; with CONSUMING, as they come."""
+    if rows.intervals:  # when they begin is known of leaves only
+        return in_time_order([leaves(rows, matches, compiled=compiled)])
+    by_loop = compiled is not False and pays(len(matches), is_sort_ready, is_sort_kept)
+    stretches = _stretches(rows, matches, min(threads, 1 + len(matches) // STRETCH))
+
+    def work(number: int) -> pa.Table:
+        own = matches if len(stretches) == 1 else matches.take(stretches[number])
+        return leaves(rows, in_order_of_end(rows, own, by_loop=by_loop), compiled=compiled)
+
+    return pa.concat_tables(on_threads(work, len(stretches)))
+
+
+def _stretches(rows: EventRows, matches: EventMatches, count: int) -> list[Array]:
+    """Numbers of the matches that end in each stretch of time: about as many in each."""
+    if count == 1:
+        return [np.arange(len(matches))]
+    ends = rows.time[matches.last()]
+    samples = np.sort(ends[:: max(len(ends) // (SAMPLES * count), 1)])
+    cuts = samples[len(samples) * np.arange(1, count) // count]
+    stretch = np.searchsorted(cuts, ends, side="right")
+    return [np.flatnonzero(stretch == number) for number in range(count)]
+
+
+def in_order_of_end(rows: EventRows, matches: EventMatches, *, by_loop: bool) -> EventMatches:
+    """Matches in that order; `by_loop`: brought into it by one that is compiled, if few end at the same time."""
+    variables, are_fired = rows.program.variables, bool(rows.program.query.consuming)
+    if not len(matches):
+        return matches
+    first, last = rows.time[matches.first()], rows.time[matches.last()]
+    if by_loop:
+        keys = [] if are_fired else matches.keys(variables)
+        order = _sorted_by([last, first, *keys])
+        if order is not None:
+            return matches.take(order if are_fired else matches.settled(order, keys, variables))
+    if not are_fired:
+        matches = matches.in_order(variables)
+        first, last = rows.time[matches.first()], rows.time[matches.last()]
+    order = time_order(first, last)
+    return matches if order is None else matches.take(order)
+
+
+def _sorted_by(keys: list[Array]) -> Array | None:
+    """Numbers of the matches by one key after the other; None where the first one tells too few apart."""
+    count = len(keys[0])
+    order = np.empty(count, np.int64)
+    buckets = min(1 << count.bit_length(), MOST_BUCKETS)
+    status = sort_loop()(np.concatenate(keys), np.zeros(buckets + 1, np.int32), order)
+    return order if status == sort.DONE else None
