@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import warnings
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -426,7 +427,7 @@ def test_of_many_roles_only_some_are_asked_for(compiled: bool) -> None:
 def test_few_events_do_not_wait_for_a_compiler_to_leave_some_out(
     events: int, ready: bool, kept: bool, compiled: bool
 ) -> None:
-    assert promising.is_worth_compiling(events, lambda: ready, lambda: kept) == compiled
+    assert promising.is_worth_compiling(events, [SimpleNamespace(is_loaded=ready, is_kept=kept)]) == compiled
 
 
 def test_inequalities_over_many_blocks() -> None:

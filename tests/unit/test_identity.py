@@ -51,16 +51,29 @@ def _events(rng: random.Random) -> pa.Table:
     return pa.Table.from_pylist(rows, SCHEMA)
 
 
+WAYS = {
+    "one by one": {"FEW": 1_000_000},
+    "as columns": {"FEW": -1},
+    "as columns, texts as they are coded": {"FEW": -1, "REPEATED": 0},
+    "by loops, the events of matches": {"FEW": -1, "WORTH_HASHING": 0, "pays": lambda *_: True},
+    "by loops, all events": {"FEW": -1, "WORTH_HASHING": 1_000_000, "REPEATED": 0, "pays": lambda *_: True},
+}
+"""How the same number is to be found."""
+
+
 @pytest.mark.parametrize("query", QUERIES)
-def test_one_by_one_and_as_columns_give_the_same_number(query: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_however_matches_are_hashed_it_gives_the_same_number(query: str, monkeypatch: pytest.MonkeyPatch) -> None:
     found = 0
     for seed in range(12):
         events = _events(random.Random(seed))
-        monkeypatch.setattr(identity, "FEW", 1_000_000)
-        few = motif.match(events, query)
-        monkeypatch.setattr(identity, "FEW", -1)
-        many = motif.match(events, query)
-        assert few.column("match_id").to_pylist() == many.column("match_id").to_pylist()
-        assert len(set(few.column("match_id").to_pylist())) == few.num_rows
-        found += few.num_rows
+        coded = events.set_column(2, "k", events.column("k").dictionary_encode())
+        ids = []
+        for way in WAYS.values():
+            for name, value in way.items():
+                monkeypatch.setattr(identity, name, value)
+            ids += [motif.match(table, query).column("match_id").to_pylist() for table in (events, coded)]
+            monkeypatch.undo()
+        assert all(other == ids[0] for other in ids)
+        assert len(set(ids[0])) == len(ids[0])
+        found += len(ids[0])
     assert found > 20

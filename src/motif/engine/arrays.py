@@ -70,11 +70,23 @@ def picked(column: pa.ChunkedArray, places: Array) -> pa.ChunkedArray:
 
 def values_at(array: pa.Array, positions: Array) -> pa.Array:
     """Values at some positions, NULL at -1."""
-    if len(positions) > FEW or len(array) > HELD:
-        absent = positions < 0
-        places = arrow(np.maximum(positions, 0), absent) if absent.any() else arrow(positions)
-        return decoded(pc.take(array, places, boundscheck=False))
-    parts = [array.slice(at, 1) if at >= 0 else pa.nulls(1, array.type) for at in positions.tolist()]
+    return columns_at([array], positions)[0]
+
+
+def columns_at(arrays: Sequence[pa.Array], positions: Array) -> list[pa.Array]:
+    """The same of several columns: taken together, so that other threads are waited for once."""
+    if len(positions) <= FEW and len(arrays[0]) <= HELD:
+        return [_few_at(array, positions.tolist()) for array in arrays]
+    absent = positions < 0
+    places = arrow(np.maximum(positions, 0), absent) if absent.any() else arrow(positions)
+    if len(arrays) == 1:
+        return [decoded(pc.take(arrays[0], places, boundscheck=False))]
+    batch = pa.RecordBatch.from_arrays(list(arrays), names=[""] * len(arrays))
+    return [decoded(column) for column in pc.take(batch, places, boundscheck=False).columns]
+
+
+def _few_at(array: pa.Array, positions: list[int]) -> pa.Array:
+    parts = [array.slice(at, 1) if at >= 0 else pa.nulls(1, array.type) for at in positions]
     return decoded(parts[0] if len(parts) == 1 else pa.concat_arrays(parts) if parts else array.slice(0, 0))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -17,14 +17,8 @@ from motif.engine.vector import Vectors
 from motif.errors import LimitExceeded, MotifError, QueryDataError
 from motif.ir.query import MatchMode, SkipTo
 from motif.kernels import search
-from motif.kernels.build import (
-    is_fold_kept,
-    is_reach_kept,
-    is_search_kept,
-    is_search_ready,
-    reach_loop,
-    search_loop,
-)
+from motif.kernels.build import native_fold, native_reach, native_search, reach_loop, search_loop
+from motif.kernels.native import Native
 from motif.plan import automaton as a
 from motif.plan.outputs import Folded
 from motif.plan.program import Program
@@ -134,19 +128,16 @@ class Rows:
 
 def is_worth_compiling(program: Program, rows: int) -> bool:
     """Whether the loop over so many rows is to be a compiled one."""
-    return pays(rows, lambda: is_search_ready(program.markers), lambda: is_kept(program))
+    return pays(rows, partial(loops_of, program))
 
 
-def is_kept(program: Program) -> bool:
-    """Whether all loops that it takes were compiled before, and have only to be loaded."""
+def loops_of(program: Program) -> list[Native]:
+    """All compiled loops that it takes."""
     folds = [leaf for leaf in program.outputs.leaves if isinstance(leaf, Folded)]
     columns = [leaf.column for leaf in folds if not leaf.counts_rows and not leaf.takes_all_values]
     floats = {column is not None and lane(program.types[column]) is Lane.FLOAT for column in columns}
-    return (
-        is_search_kept(program.markers)
-        and (program.within is None or is_reach_kept())
-        and all(is_fold_kept(floats=kind) for kind in floats)
-    )
+    reaches = [native_reach()] if program.within is not None else []
+    return [native_search(program.markers), *reaches, *(native_fold(floats=kind) for kind in floats)]
 
 
 class Run:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from motif.kernels.native import is_loader_there
+from motif.kernels.native import Native, are_kept, are_loaded, is_loader_there
 
 COMPILE_FROM_ROWS = 200_000
 """Below this the loop runs as plain Python: compiling takes longer than it saves."""
@@ -32,16 +32,15 @@ _SPENT: dict[str, float] = defaultdict(float)
 """Seconds by query."""
 
 
-def pays(rows: int, is_ready: Callable[[], bool], is_kept: Callable[[], bool], effort: int = 1) -> bool:
-    """Whether so many rows are worth a compiled loop, even if they are asked for once.
+def pays(rows: int, loops: Callable[[], Sequence[Native]], effort: int = 1) -> bool:
+    """Whether so many rows are worth compiled loops, even if they are asked for once.
 
-    `is_ready`: whether it is there; `is_kept`: whether its code has only to be loaded; `effort`: how many times as
-    long as others it takes to compile.
+    `loops`: all that it takes; `effort`: how many times as long as others they take to compile.
     """
     if rows >= COMPILE_FROM_ROWS * effort:
         return True
     load_from = LOAD_NEXT_FROM_ROWS if is_loader_there() else LOAD_FROM_ROWS
-    return rows >= READY_FROM_ROWS and (is_ready() or (rows >= load_from and is_kept()))
+    return rows >= READY_FROM_ROWS and (are_loaded(loops()) or (rows >= load_from and are_kept(loops())))
 
 
 def loading_seconds() -> float:
@@ -49,13 +48,17 @@ def loading_seconds() -> float:
     return LOADING_NEXT_SECONDS if is_loader_there() else LOADING_SECONDS
 
 
-def is_slow(query: str, rows: int, is_kept: Callable[[], bool] = lambda: False, patience: int = 1) -> bool:
+def is_slow(query: str, rows: int, loops: Callable[[], Sequence[Native]] | None = None, patience: int = 1) -> bool:
     """Whether a run over so many rows is to be compiled, by the time that earlier ones took; `query` names it.
 
-    `is_kept`: whether its code has only to be loaded; `patience`: how many times as long it may be plain.
+    `loops`: all that it takes, if they may be loaded; `patience`: how many times as long it may be plain.
     """
+    if rows <= SMALL_STEP:
+        return False
     spent = _SPENT[query]
-    return rows > SMALL_STEP and (spent > PLAIN_SECONDS * patience or (spent > loading_seconds() and is_kept()))
+    if spent > PLAIN_SECONDS * patience:
+        return True
+    return loops is not None and spent > loading_seconds() and are_kept(loops())
 
 
 @contextmanager

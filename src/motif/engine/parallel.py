@@ -11,7 +11,7 @@ from functools import partial
 
 import pyarrow as pa
 
-from motif.engine.matcher import is_kept, is_worth_compiling
+from motif.engine.matcher import is_worth_compiling, loops_of
 from motif.engine.memory import expect_large_arrays
 from motif.engine.order import Arrangement, Layout
 from motif.engine.pace import is_slow, timed
@@ -34,7 +34,7 @@ def match_rows(program: Program, rows: pa.Table, plan: Layout, *, compiled: bool
     query, count = program.fingerprint, rows.num_rows
     is_compiled = compiled
     if is_compiled is None:
-        is_compiled = is_worth_compiling(program, count) or is_slow(query, count, partial(is_kept, program))
+        is_compiled = is_worth_compiling(program, count) or is_slow(query, count, partial(loops_of, program))
     arrangement = Arrangement(with_coded_keys(rows, plan.keys), plan)
     del rows  # the caller keeps none either: they are held once
     shards = shards_of(count) if plan.keys else 1

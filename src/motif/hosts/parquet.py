@@ -46,12 +46,15 @@ class ParquetColumns:
                 parts = min(threads, len(slab))
                 cuts = [len(slab) * part // parts for part in range(parts + 1)]
                 pieces = [slab[low:high] for low, high in pairwise(cuts)]
-                yield from on_threads(lambda part: then(self._read(path, footer, pieces[part])), parts)  # noqa: B023
+                by_column = parts < threads  # Arrow's own threads: one column may take as long as all others
+                yield from on_threads(
+                    lambda part: then(self._read(path, footer, pieces[part], by_column)),  # noqa: B023
+                    parts,
+                )
 
-    def _read(self, path: str, footer: pq.FileMetaData, row_groups: range) -> pa.Table:
-        """Arrow's own threads share columns, of which one may take as long as all others; ours share rows."""
+    def _read(self, path: str, footer: pq.FileMetaData, row_groups: range, by_column: bool) -> pa.Table:
         with pq.ParquetFile(path, metadata=footer, read_dictionary=self.coded) as file:
-            rows = file.read_row_groups(row_groups, columns=self.names, use_threads=False)
+            rows = file.read_row_groups(row_groups, columns=self.names, use_threads=by_column)
         return rows.select(self.names).rename_columns(self.schema.names).cast(self.schema)
 
 

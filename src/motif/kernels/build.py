@@ -14,7 +14,7 @@ from functools import cache, partial
 from types import MappingProxyType
 from typing import Any
 
-from motif.kernels import arith, chance, columns, consume, fold, join, lists, reach, search, sort
+from motif.kernels import arith, chance, columns, consume, fold, identity, join, lists, reach, search, sort
 from motif.kernels.known import Known, simplify
 from motif.kernels.native import Native
 
@@ -54,73 +54,26 @@ def consume_loop(joins: tuple[Join, ...], *, compiled: bool) -> Loop:
     return _compiled_consume(joins) if compiled else _plain_consume(joins)
 
 
-def is_search_ready(markers: Markers) -> bool:
-    """Whether the compiled `search_loop` is there: compiled or loaded by this process."""
-    return _compiled(search.search, markers).is_loaded
+def native_search(markers: Markers) -> Native:
+    """The compiled `search_loop`."""
+    return _compiled(search.search, markers)
 
 
-def is_search_kept(markers: Markers) -> bool:
-    """Whether it has only to be loaded from disk."""
-    return _compiled(search.search, markers).is_kept
-
-
-def is_fold_ready(*, floats: bool) -> bool:
-    """Whether the compiled `fold_loop` is there."""
-    return _compiled_fold(_fold(floats)).is_loaded
-
-
-def is_fold_kept(*, floats: bool) -> bool:
-    """Whether it has only to be loaded from disk."""
-    return _compiled_fold(_fold(floats)).is_kept
-
-
-def is_reach_kept() -> bool:
-    """The same for `reach_loop`."""
-    return _compiled_reach().is_kept
-
-
-def are_chances_ready() -> bool:
-    """Whether `chance_loops` are there."""
-    return all(loop.is_loaded for loop in chance_loops())
-
-
-def are_chances_kept() -> bool:
-    """Whether they have only to be loaded from disk."""
-    return all(loop.is_kept for loop in chance_loops())
-
-
-def is_neighbours_ready() -> bool:
-    """Whether `neighbours_loop` is there."""
-    return neighbours_loop().is_loaded
-
-
-def is_neighbours_kept() -> bool:
-    """Whether it has only to be loaded from disk."""
-    return neighbours_loop().is_kept
-
-
-def is_sort_ready() -> bool:
-    """Whether `sort_loop` is there."""
-    return sort_loop().is_loaded
-
-
-def is_sort_kept() -> bool:
-    """Whether it has only to be loaded from disk."""
-    return sort_loop().is_kept
-
-
-def are_joins_ready(joins: tuple[Join, ...], *, consuming: bool) -> bool:
-    """Whether `consume_loop`, or `join_loop` for each of them, is there."""
-    return all(loop.is_loaded for loop in _compiled_joins(joins, consuming))
-
-
-def are_joins_kept(joins: tuple[Join, ...], *, consuming: bool) -> bool:
-    """Whether they have only to be loaded from disk."""
-    return all(loop.is_kept for loop in _compiled_joins(joins, consuming))
-
-
-def _compiled_joins(joins: tuple[Join, ...], consuming: bool) -> list[Native]:
+def native_joins(joins: tuple[Join, ...], *, consuming: bool) -> list[Native]:
+    """The compiled `consume_loop`, or `join_loop` of each of them."""
     return [_compiled_consume(joins)] if consuming else [_compiled(join.join, *way) for way in joins]
+
+
+@cache
+def native_fold(*, floats: bool) -> Native:
+    """The compiled `fold_loop`."""
+    return _native(_fold(floats), "\n".join(map(_decorated, (arith.add, arith.below, _fold(floats)))))
+
+
+@cache
+def native_reach() -> Native:
+    """The compiled `reach_loop`."""
+    return _native(reach.reach, _decorated(reach.reach))
 
 
 def columns_loop(markers: Markers) -> Loop:
@@ -130,12 +83,12 @@ def columns_loop(markers: Markers) -> Loop:
 
 def fold_loop(*, floats: bool, compiled: bool) -> Loop:
     """The aggregate loop for integers or floats."""
-    return _compiled_fold(_fold(floats)) if compiled else _fold(floats)
+    return native_fold(floats=floats) if compiled else _fold(floats)
 
 
 def reach_loop(*, compiled: bool) -> Loop:
     """The loop that finds how far WITHIN lets matches go."""
-    return _compiled_reach() if compiled else reach.reach
+    return native_reach() if compiled else reach.reach
 
 
 @cache
@@ -154,6 +107,16 @@ def neighbours_loop() -> Native:
 def sort_loop() -> Native:
     """The compiled loop `by_columns`."""
     return _native(sort.by_columns, _decorated(sort.by_columns))
+
+
+@cache
+def identity_loops() -> tuple[Native, Native]:
+    """The compiled loops `hash_values` and `hash_matches`."""
+    mixed = _decorated(identity.mixed)
+    return (
+        _native(identity.hash_values, mixed + _decorated(identity.hash_values)),
+        _native(identity.hash_matches, mixed + _decorated(identity.hash_matches)),
+    )
 
 
 @cache
@@ -219,16 +182,6 @@ def _calls(joins: int) -> Markers:
 
 def _fold(floats: bool) -> Loop:
     return fold.fold_float if floats else fold.fold_whole
-
-
-@cache
-def _compiled_fold(loop: Loop) -> Native:
-    return _native(loop, "\n".join(map(_decorated, (arith.add, arith.below, loop))))
-
-
-@cache
-def _compiled_reach() -> Native:
-    return _native(reach.reach, _decorated(reach.reach))
 
 
 def _decorated(function: Loop) -> str:

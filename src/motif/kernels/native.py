@@ -10,7 +10,7 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 from importlib.metadata import version
 from typing import Any
@@ -95,6 +95,16 @@ class Native:
         if numba.types.unliteral(made.signature.return_type) != numba.types.int64:
             raise TypeError(f"{self.name} gives back {made.signature.return_type}")
         return _machine_code(loop.inspect_llvm(kinds), made.fndesc.llvm_func_name)
+
+
+def are_loaded(loops: Iterable[Native]) -> bool:
+    """Whether all of them are there."""
+    return all(loop.is_loaded for loop in loops)
+
+
+def are_kept(loops: Iterable[Native]) -> bool:
+    """Whether they have only to be loaded from disk."""
+    return all(loop.is_kept for loop in loops)
 
 
 def _digest(*parts: str) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from motif.engine.arrays import Array
+from motif.engine.events.identity import event_hashes, hashed_by_loops
 from motif.engine.events.matches import EventMatches
 from motif.engine.events.measures import leaves
 from motif.engine.events.merge import in_time_order, time_order
@@ -17,7 +18,8 @@ from motif.engine.events.rows import EventRows
 from motif.engine.pace import pays
 from motif.engine.threads import on_threads
 from motif.kernels import sort
-from motif.kernels.build import is_sort_kept, is_sort_ready, sort_loop
+from motif.kernels.build import sort_loop
+from motif.plan.events.outputs import MatchId
 
 STRETCH = 30_000
 """Fewer matches than this are not worth a thread."""
@@ -30,12 +32,16 @@ def leaves_by_end(rows: EventRows, matches: EventMatches, *, compiled: bool | No
     """Leaves of matches by when they end, when they begin, then in canonical order; with CONSUMING, as they come."""
     if rows.intervals:  # when they begin is known of leaves only
         return in_time_order([leaves(rows, matches, compiled=compiled)])
-    by_loop = compiled is not False and pays(len(matches), is_sort_ready, is_sort_kept)
+    by_loop = compiled is not False and pays(len(matches), lambda: [sort_loop()])
     stretches = _stretches(rows, matches, min(threads, 1 + len(matches) // STRETCH))
+
+    hashes = None
+    if len(stretches) > 1 and any(isinstance(leaf, MatchId) for leaf in rows.program.outputs.leaves):
+        hashes = event_hashes(rows, matches, by_loops=hashed_by_loops(matches, compiled=compiled))
 
     def work(number: int) -> pa.Table:
         own = matches if len(stretches) == 1 else matches.take(stretches[number])
-        return leaves(rows, in_order_of_end(rows, own, by_loop=by_loop), compiled=compiled)
+        return leaves(rows, in_order_of_end(rows, own, by_loop=by_loop), compiled=compiled, hashes=hashes)
 
     return pa.concat_tables(on_threads(work, len(stretches)))
 
@@ -47,7 +53,9 @@ def _stretches(rows: EventRows, matches: EventMatches, count: int) -> list[Array
     ends = rows.time[matches.last()]
     samples = np.sort(ends[:: max(len(ends) // (SAMPLES * count), 1)])
     cuts = samples[len(samples) * np.arange(1, count) // count]
-    stretch = np.searchsorted(cuts, ends, side="right")
+    stretch = np.zeros(len(ends), np.uint8)
+    for cut in cuts:  # few: faster than to search them
+        stretch += ends >= cut
     return [np.flatnonzero(stretch == number) for number in range(count)]
 
 

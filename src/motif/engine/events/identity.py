@@ -5,43 +5,80 @@ from __future__ import annotations
 import hashlib
 import math
 import struct
+from collections.abc import Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from motif.engine.arrays import Array, arrow, decoded, encoded, null_flags, numpy_of, plain_type, to_lanes
 from motif.engine.events.matches import EventMatches, Lists
 from motif.engine.events.rows import EventRows
+from motif.engine.pace import pays
 from motif.ir.types import Kind, Type
+from motif.kernels.build import identity_loops
 from motif.plan.scalar import Lane, lane
 
 FEW = 32
 """So many matches are faster hashed one by one: a stream gives one at a time."""
+WORTH_HASHING = 8
+"""By loops, all events are hashed where one in so many may be in a match: to find those takes longer."""
+REPEATED = 32
+"""Texts that are codes are hashed once each where they come so often on average: few are hashed in vain."""
 NULL, STEP = 0x9E3779B97F4A7C15, 0xD1342543DE82EF95
 MIXERS = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB))
 LAST_SHIFT = 31
 _NULL, _STEP, _LAST_SHIFT = np.uint64(NULL), np.uint64(STEP), np.uint64(LAST_SHIFT)
 _MIXERS = tuple((np.uint64(shift), np.uint64(factor)) for shift, factor in MIXERS)
+_CONSTANTS = np.array([0, 1, NULL, STEP, *chain(*MIXERS), LAST_SHIFT], np.uint64)
+"""As the loops in `kernels.identity` want them."""
 _ALL_BITS = (1 << 64) - 1
 
 
-def match_ids(rows: EventRows, matches: EventMatches) -> Array:
-    """One signed 64-bit number per match."""
+def hashed_by_loops(matches: EventMatches, *, compiled: bool | None) -> bool:
+    """Whether that pays; None: nothing is said of it."""
+    return compiled is not False and pays(len(matches), identity_loops)
+
+
+def match_ids(rows: EventRows, matches: EventMatches, *, by_loops: bool, hashes: Array | None = None) -> Array:
+    """One signed 64-bit number per match; `by_loops`: compiled ones; `hashes` of the events, if they are known."""
     if 0 < len(matches) <= FEW and len(matches.items) <= FEW:
         return _few_ids(rows, matches)
-    used = _used(matches, rows.count)
-    events = np.zeros(rows.count + 1, np.uint64)
-    events[used] = _event_hashes(rows, used)
-    events[-1] = _NULL  # position -1: not bound
-    seed = np.uint64(int(rows.program.fingerprint[:16], 16))
-    ids = np.full(len(matches), seed, np.uint64)
+    if hashes is None:
+        hashes = event_hashes(rows, matches, by_loops=by_loops)
+    ids = np.full(len(matches), int(rows.program.fingerprint[:16], 16), np.uint64)
+    if by_loops:
+        return _hashed_by_loop(rows.program.variables, matches, hashes, ids)
     for var in rows.program.variables:
         if var in matches.singles:
-            ids = _mixed(ids * _STEP + events[matches.singles[var]])
+            ids = _mixed(ids * _STEP + hashes[matches.singles[var]])
         else:
-            ids = _mixed(ids * _STEP + _list_hashes(matches.lists[var], matches.items, events))
+            ids = _mixed(ids * _STEP + _list_hashes(matches.lists[var], matches.items, hashes))
     return ids.view(np.int64)
+
+
+def _hashed_by_loop(variables: Sequence[str], matches: EventMatches, hashes: Array, ids: Array) -> Array:
+    lists = [matches.lists.get(var) for var in variables]
+    first = [matches.singles[var] if part is None else part.start for var, part in zip(variables, lists, strict=True)]
+    # Of a single event there is nothing to count, nor to look at.
+    count = [first[0] if part is None else part.count for part in lists] if matches.lists else [first[0][:0]]
+    are_lists = np.array([part is not None for part in lists], np.uint8)
+    _, loop = identity_loops()
+    loop(_CONSTANTS, np.concatenate(first), np.concatenate(count), are_lists, matches.items, hashes, ids)
+    return ids.view(np.int64)
+
+
+def event_hashes(rows: EventRows, matches: EventMatches, *, by_loops: bool) -> Array:
+    """Hashes of the events that are in a match, or of all, and one for no event."""
+    if by_loops and len(matches) * len(rows.program.variables) * WORTH_HASHING > rows.count:
+        return np.append(_hashes_at(rows, None, by_loops=True), _NULL)
+    used = _used(matches, rows.count)
+    hashes = np.zeros(rows.count + 1, np.uint64)
+    hashes[used] = _hashes_at(rows, used, by_loops=by_loops)
+    hashes[-1] = _NULL
+    return hashes
 
 
 def _used(matches: EventMatches, count: int) -> Array:
@@ -74,22 +111,34 @@ def _list_hashes(part: Lists, items: Array, events: Array) -> Array:
     return sums
 
 
-def _event_hashes(rows: EventRows, positions: Array) -> Array:
-    hashes = np.zeros(len(positions), np.uint64)
-    taken = arrow(positions)
+def _hashes_at(rows: EventRows, positions: Array | None, *, by_loops: bool) -> Array:
+    """Hashes of the events at some positions; None: of all."""
+    hashes = np.zeros(rows.count if positions is None else len(positions), np.uint64)
     for column in rows.program.identity:
-        array, kind = rows.rows.arrays[column].take(taken), rows.program.types[column]
-        hashes = _mixed(hashes * _STEP + _value_hashes(array, kind))
-    return hashes + _ordinals(rows, positions).astype(np.uint64)
+        array, kind = rows.rows.arrays[column], rows.program.types[column]
+        if positions is not None:
+            array = array.take(arrow(positions))
+        if by_loops:
+            loop, _ = identity_loops()
+            loop(_CONSTANTS, _unsigned(array, kind), null_flags(array), hashes)
+        else:
+            hashes = _mixed(hashes * _STEP + _value_hashes(array, kind))
+    ordinals = _ordinals(rows)
+    if ordinals is None:
+        return hashes
+    return hashes + (ordinals if positions is None else ordinals[positions]).astype(np.uint64)
 
 
 def _value_hashes(array: pa.Array, kind: Type) -> Array:
-    nulls = null_flags(array) == 1
+    hashes = _mixed(_unsigned(array, kind) + np.uint64(1))
+    return np.where(null_flags(array) == 1, _NULL, hashes) if array.null_count else hashes
+
+
+def _unsigned(array: pa.Array, kind: Type) -> Array:
+    """A number for each value, whatever for NULL."""
     if pa.types.is_null(array.type):
-        return np.full(len(array), _NULL)
-    values = _text_hashes(array, nulls) if lane(kind) is Lane.CODE else _bits(array, kind)
-    hashes = _mixed(values + np.uint64(1))
-    return np.where(nulls, _NULL, hashes) if array.null_count else hashes
+        return np.zeros(len(array), np.uint64)
+    return _text_hashes(array) if lane(kind) is Lane.CODE else _bits(array, kind)
 
 
 def _bits(array: pa.Array, kind: Type) -> Array:
@@ -102,11 +151,12 @@ def _bits(array: pa.Array, kind: Type) -> Array:
     return np.ascontiguousarray(numbers).view(np.uint64)
 
 
-def _text_hashes(array: pa.Array, nulls: Array) -> Array:
-    codes = encoded(decoded(array), plain_type(array.type))  # of a few rows, not of all that the dictionary has
+def _text_hashes(array: pa.Array) -> Array:
+    are_few = pa.types.is_dictionary(array.type) and len(array.dictionary) * REPEATED <= len(array)
+    codes = array if are_few else encoded(decoded(array), plain_type(array.type))  # of some rows, not of all texts
     digests = [_text_hash(value) for value in codes.dictionary.to_pylist()]
     table = np.array(digests or [0], np.uint64)
-    return table[np.where(nulls, 0, numpy_of(codes.indices))]
+    return table[numpy_of(pc.fill_null(codes.indices, 0) if codes.null_count else codes.indices)]
 
 
 def _text_hash(value: Any) -> int:
@@ -114,25 +164,23 @@ def _text_hash(value: Any) -> int:
     return int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "little")
 
 
-def _ordinals(rows: EventRows, positions: Array) -> Array:
-    """Events that cannot be told apart, not even by what they may be bound to, are numbered."""
-    is_first = rows.time[positions] != rows.time[positions - 1]
-    if rows.count < 2 or is_first.all():
-        return np.zeros(len(positions), np.int64)
-    ties = np.flatnonzero((rows.time[1:] == rows.time[:-1]) & (rows.segment[1:] == rows.segment[:-1]))
+def _ordinals(rows: EventRows) -> Array | None:
+    """Events that cannot be told apart, not even by what they may be bound to, are numbered; None: there are none."""
+    ties = np.flatnonzero(rows.time[1:] == rows.time[:-1])
+    ties = ties[rows.segment[ties + 1] == rows.segment[ties]]
     alike = np.ones(len(ties), bool)
     roles = (mask.column for _, mask in rows.program.masks if mask is not None)
     for column in dict.fromkeys((*rows.program.identity, *roles)):
         if not len(ties):
-            break
+            return None
         array = rows.rows.arrays[column]
         left, right = array.take(arrow(ties)), array.take(arrow(ties + 1))
         kind = rows.program.types[column]
         alike &= _value_hashes(left, kind) == _value_hashes(right, kind)
     same = np.zeros(rows.count, bool)
     same[ties[alike] + 1] = True
-    since = np.maximum.accumulate(np.where(same, 0, np.arange(rows.count)))
-    return positions - since[positions]
+    numbers = np.arange(rows.count)
+    return numbers - np.maximum.accumulate(np.where(same, 0, numbers))
 
 
 # -- the same numbers one by one
@@ -163,8 +211,8 @@ def _few_event_hashes(rows: EventRows, positions: list[int]) -> list[int]:
         hashes = [_mix(h * STEP + value) for h, value in zip(hashes, values, strict=True)]
     if all(at == 0 or rows.time[at] != rows.time[at - 1] for at in positions):
         return hashes
-    ordinals = _ordinals(rows, np.array(positions, np.int64)).tolist()
-    return [h + ordinal for h, ordinal in zip(hashes, ordinals, strict=True)]
+    ordinals = _ordinals(rows)
+    return hashes if ordinals is None else [h + int(ordinals[at]) for h, at in zip(hashes, positions, strict=True)]
 
 
 def _few_value_hashes(array: pa.Array, kind: Type, positions: list[int]) -> list[int]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from types import SimpleNamespace
 from typing import assert_never
 
@@ -10,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from motif.engine.arrays import Array, arrow, values_at
-from motif.engine.events.identity import match_ids
+from motif.engine.arrays import Array, arrow, columns_at, values_at
+from motif.engine.events.identity import hashed_by_loops, match_ids
 from motif.engine.events.matches import EventMatches, Lists
 from motif.engine.events.rows import EventRows
 from motif.engine.matcher import Matches
@@ -19,16 +18,16 @@ from motif.engine.measures import Measures, Members, OutputRows
 from motif.engine.pace import pays
 from motif.ir.expr import End
 from motif.ir.types import Type
-from motif.kernels.build import is_fold_kept, is_fold_ready
+from motif.kernels.build import native_fold
 from motif.plan.events.outputs import EventLeaf, Folded, MatchId, Moment, Value, Whole
 from motif.plan.outputs import Folded as RowFolded
 from motif.plan.outputs import leaf_name
 from motif.plan.scalar import Lane, lane
 
 
-def leaves(rows: EventRows, matches: EventMatches, *, compiled: bool | None) -> pa.Table:
-    """One row per match; None: aggregates are compiled where that pays."""
-    measures = EventMeasures(rows, matches, compiled=compiled)
+def leaves(rows: EventRows, matches: EventMatches, *, compiled: bool | None, hashes: Array | None = None) -> pa.Table:
+    """One row per match; None: loops are compiled where that pays. `hashes` of the events, if they are known."""
+    measures = EventMeasures(rows, matches, compiled=compiled, hashes=hashes)
     wanted = rows.program.outputs.leaves
     names = [leaf_name(i) for i in range(len(wanted))]
     return pa.Table.from_arrays([measures.leaf(leaf) for leaf in wanted], names=names)
@@ -37,15 +36,19 @@ def leaves(rows: EventRows, matches: EventMatches, *, compiled: bool | None) -> 
 class EventMeasures:
     """Evaluates leaves for some matches."""
 
-    def __init__(self, rows: EventRows, matches: EventMatches, *, compiled: bool | None) -> None:
+    def __init__(
+        self, rows: EventRows, matches: EventMatches, *, compiled: bool | None, hashes: Array | None = None
+    ) -> None:
         self.rows = rows
         self.matches = matches
         self.compiled = compiled
+        self.hashes = hashes
 
     def leaf(self, leaf: EventLeaf) -> pa.Array:
         match leaf:
             case MatchId():
-                return arrow(match_ids(self.rows, self.matches))
+                by_loops = hashed_by_loops(self.matches, compiled=self.compiled)
+                return arrow(match_ids(self.rows, self.matches, by_loops=by_loops, hashes=self.hashes))
             case Moment(at_end=at_end):
                 return self.end() if at_end else self.start()
             case Value():
@@ -115,8 +118,8 @@ class EventMeasures:
         return pa.ListArray.from_arrays(arrow(offsets.astype(np.int32), empty), events)
 
     def structs(self, leaf: Whole, positions: Array, nulls: Array) -> pa.Array:
-        arrays = [self.take(column, positions) for _, column in leaf.columns]
         names = [name for name, _ in leaf.columns]
+        arrays = columns_at([self.rows.rows.arrays[column] for _, column in leaf.columns], positions)
         return pa.StructArray.from_arrays(arrays, names=names, mask=arrow(nulls) if nulls.any() else None)
 
     def folded(self, leaf: Folded) -> pa.Array:
@@ -129,7 +132,7 @@ class EventMeasures:
 
     def _is_compiled(self, leaf: Folded, events: int) -> bool:
         floats = leaf.column is not None and lane(self.rows.program.types[leaf.column]) is Lane.FLOAT
-        return pays(events, partial(is_fold_ready, floats=floats), partial(is_fold_kept, floats=floats))
+        return pays(events, lambda: [native_fold(floats=floats)])
 
 
 class _ListFolds(Measures):

@@ -6,7 +6,7 @@ that every way must bind, or have none near enough. Where they have more, most e
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import combinations
@@ -20,13 +20,8 @@ from motif.engine.events.roles import BITS, Needs, roles_of
 from motif.engine.events.rows import moments, ticks_of
 from motif.engine.pace import COMPILE_FROM_ROWS, READY_FROM_ROWS
 from motif.ir.event import Duration
-from motif.kernels.build import (
-    are_chances_kept,
-    are_chances_ready,
-    chance_loops,
-    is_neighbours_kept,
-    is_neighbours_ready,
-)
+from motif.kernels.build import chance_loops, neighbours_loop
+from motif.kernels.native import Native, are_kept, are_loaded
 from motif.plan.events.program import EventProgram
 from motif.plan.events.ways import Way
 
@@ -49,9 +44,9 @@ def promising(
     if not len(group):
         return events, group
     if len(group) < FEW_EVENTS * (int(group.max()) + 1):
-        by_loops = is_worth_compiling(len(group), are_chances_ready, are_chances_kept) if compiled is None else compiled
+        by_loops = is_worth_compiling(len(group), chance_loops()) if compiled is None else compiled
         return with_a_chance(program, events, group, worth_it=WORTH_IT, compiled=by_loops)
-    by_loops = is_worth_compiling(len(group), is_neighbours_ready, is_neighbours_kept) if compiled is None else compiled
+    by_loops = is_worth_compiling(len(group), [neighbours_loop()]) if compiled is None else compiled
     places = with_neighbours(program, events, group, compiled=by_loops)
     if places is None or len(places) >= WORTH_IT * len(group):
         return events, group
@@ -59,11 +54,11 @@ def promising(
     return _at(events, places), numbers
 
 
-def is_worth_compiling(events: int, is_ready: Callable[[], bool], is_kept: Callable[[], bool]) -> bool:
+def is_worth_compiling(events: int, loops: Sequence[Native]) -> bool:
     """Whether so many events are to be looked at by compiled loops."""
-    if events >= COMPILE_FROM or (events >= READY_FROM_ROWS and is_ready()):
+    if events >= COMPILE_FROM or (events >= READY_FROM_ROWS and are_loaded(loops)):
         return True
-    return events >= COMPILE_FROM_ROWS and is_kept()  # so many are joined by code that is loaded, too
+    return events >= COMPILE_FROM_ROWS and are_kept(loops)  # so many are joined by code that is loaded, too
 
 
 def with_a_chance(
@@ -152,7 +147,7 @@ class Spans:
             loop(events.group, events.roles, times, LOWEST, both.reshape(-1), 2 * roles)
             return spans
         for role in range(roles):
-            own = np.flatnonzero(events.roles & BITS[role])
+            own = np.flatnonzero((events.roles & BITS[role]) != 0)
             np.minimum.at(spans.first[role], events.group[own], times[own])
             np.maximum.at(spans.last[role], events.group[own], times[own])
         return spans

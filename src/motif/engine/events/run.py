@@ -17,7 +17,8 @@ from motif.engine.events.picks import apply_picks
 from motif.engine.events.rows import EventRows, no_matches
 from motif.engine.events.simulate import Simulation
 from motif.engine.pace import COMPILE_FROM_ROWS, SMALL_STEP, is_slow, pays, timed
-from motif.kernels.build import Join, are_joins_kept, are_joins_ready
+from motif.kernels.build import native_joins
+from motif.kernels.native import Native, are_kept
 from motif.plan.events.program import EventProgram
 from motif.plan.events.steps import Estimates
 from motif.plan.events.ways import coincide
@@ -77,38 +78,26 @@ def find_matches(
     if compiled is not None:
         return _find(rows, functions, Mode(compiled), in_order, threads)
     program, query = rows.program, rows.program.fingerprint
-    is_ready, is_kept = partial(_are_ready, rows, functions), partial(_are_kept, rows, functions)
-    if pays(rows.count, is_ready, is_kept, effort(program)) or is_slow(query, rows.count, is_kept, patience(program)):
+    loops = partial(_loops, rows, functions)
+    if pays(rows.count, loops, effort(program)) or is_slow(query, rows.count, loops, patience(program)):
         return _find(rows, functions, Mode(True), in_order, threads)
     try:
         with timed(query, rows.count, compiled=False):
-            mode = hurried(program, is_kept=rows.count > SMALL_STEP and is_kept())
+            mode = hurried(program, is_kept=rows.count > SMALL_STEP and are_kept(loops()))
             return _find(rows, functions, mode, in_order)
     except TooSlow:
         return _find(rows, functions, Mode(True), in_order, threads)
 
 
-def _are_ready(rows: EventRows, functions: Functions) -> bool:
-    """Whether the loops that this takes are there."""
-    joins, consuming = _joins(rows, functions)
-    return are_joins_ready(joins, consuming=consuming)
-
-
-def _are_kept(rows: EventRows, functions: Functions) -> bool:
-    """Whether they have only to be loaded."""
-    joins, consuming = _joins(rows, functions)
-    return are_joins_kept(joins, consuming=consuming)
-
-
-def _joins(rows: EventRows, functions: Functions) -> tuple[tuple[Join, ...], bool]:
-    """What `join_loop` or, with CONSUMING, `consume_loop` is asked for."""
+def _loops(rows: EventRows, functions: Functions) -> list[Native]:
+    """The compiled loops that this takes."""
     tested_later = functions.on_several(rows.program)
     consuming = bool(rows.program.query.consuming) and not tested_later
     if consuming:
         plans = [planned(rows, number, driver, choose=False) for number, driver in drivers_of(rows)]
     else:
         plans = [planned(rows, number, choose=not tested_later) for number in range(len(rows.program.ways))]
-    return tuple(plan.join for plan in plans), consuming
+    return native_joins(tuple(plan.join for plan in plans), consuming=consuming)
 
 
 def _find(rows: EventRows, functions: Functions, mode: Mode, in_order: bool, threads: int = 1) -> EventMatches:
