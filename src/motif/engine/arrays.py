@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from motif.ir.types import Type
 from motif.plan.scalar import Lane, lane
 
+T = TypeVar("T")
 Array = npt.NDArray[Any]
 FEW, HELD = 8, 256
 """So few values are faster cut out one by one than taken; but of so many only, as a slice holds on to the rest."""
@@ -49,12 +50,19 @@ def flat(column: pa.ChunkedArray | pa.Array) -> pa.Array:
     return pa.concat_arrays(column.chunks) if column.num_chunks else pa.nulls(0, column.type)
 
 
+def taken(rows: T, places: Array | pa.Array) -> T:
+    """Rows of a table, or values of a column, at places that are there: nobody looks whether they are."""
+    places = places if isinstance(places, pa.Array) else arrow(places)
+    found: T = pc.take(rows, places, boundscheck=False)
+    return found
+
+
 def chosen(table: pa.Table, flags: Array) -> pa.Table:
     """The rows that are flagged; without copying where they are next to each other."""
     rows = np.flatnonzero(flags)
     if not len(rows) or rows[-1] - rows[0] + 1 == len(rows):
         return table.slice(int(rows[0]) if len(rows) else 0, len(rows))
-    return table.take(arrow(rows))
+    return taken(table, rows)
 
 
 def picked(column: pa.ChunkedArray, places: Array) -> pa.ChunkedArray:
@@ -62,7 +70,7 @@ def picked(column: pa.ChunkedArray, places: Array) -> pa.ChunkedArray:
     starts = np.cumsum([0, *map(len, column.chunks)])
     cuts = np.searchsorted(places, starts)
     parts = [
-        chunk.take(arrow(places[low:high] - start))
+        taken(chunk, places[low:high] - start)
         for chunk, start, (low, high) in zip(column.chunks, starts, pairwise(cuts), strict=False)
     ]
     return pa.chunked_array(parts, column.type)
@@ -80,9 +88,9 @@ def columns_at(arrays: Sequence[pa.Array], positions: Array) -> list[pa.Array]:
     absent = positions < 0
     places = arrow(np.maximum(positions, 0), absent) if absent.any() else arrow(positions)
     if len(arrays) == 1:
-        return [decoded(pc.take(arrays[0], places, boundscheck=False))]
+        return [decoded(taken(arrays[0], places))]
     batch = pa.RecordBatch.from_arrays(list(arrays), names=[""] * len(arrays))
-    return [decoded(column) for column in pc.take(batch, places, boundscheck=False).columns]
+    return [decoded(column) for column in taken(batch, places).columns]
 
 
 def _few_at(array: pa.Array, positions: list[int]) -> pa.Array:
@@ -118,7 +126,7 @@ def _evenly_decoded(array: pa.DictionaryArray) -> pa.Array | None:
 def rows_at(table: pa.Table, positions: Array) -> pa.Table:
     """Some rows."""
     if len(positions) > FEW or table.num_rows > HELD or not len(positions):
-        return table.take(arrow(positions))
+        return taken(table, positions)
     return pa.concat_tables([table.slice(at, 1) for at in positions.tolist()])
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from motif.engine.arrays import Array, arrow, as_type, flat, null_flags, to_lanes
+from motif.engine.arrays import Array, as_type, flat, null_flags, taken, to_lanes
 from motif.engine.row_vectors import RowExpressions, RowVectors, are_columnwise
 from motif.errors import MotifError
 from motif.ir.expr import Call, Column, Expr, Literal
@@ -112,7 +112,7 @@ class LocalColumns:
         columns, passed = computed(inputs, count)
         names, kinds = self.given
         table = pa.Table.from_arrays([_fitted(*pair) for pair in zip(columns, kinds, strict=True)], names)
-        return table if passed.all() else table.take(arrow(np.flatnonzero(passed)))
+        return table if passed.all() else taken(table, np.flatnonzero(passed))
 
     def _by_columns(self, inputs: list[pa.Array], count: int) -> tuple[list[pa.Array], Array]:
         """Columns, and flags of rows that pass."""

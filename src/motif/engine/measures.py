@@ -24,6 +24,7 @@ from motif.engine.arrays import (
     null_flags,
     numpy_of,
     plain_type,
+    taken,
     to_lanes,
     values_at,
 )
@@ -212,7 +213,7 @@ class Measures:
         """What is aggregated: a column over rows, or labels over entries (which then play the rows)."""
         if not leaf.of_labels and leaf.column is not None:
             return self.rows.arrays[leaf.column], self.program.types[leaf.column]
-        return self.state_names().take(arrow(self.matches.labels)), Type(Kind.STRING)
+        return taken(self.state_names(), self.matches.labels), Type(Kind.STRING)
 
     def state_names(self) -> pa.Array:
         """Per state of the automaton: the variable it takes a row for."""
@@ -324,7 +325,7 @@ def _first_of_each(group: Array, values: pa.Array) -> tuple[Array, pa.Array]:
     pairs = np.stack([group, codes.astype(np.int64)])
     _, first = np.unique(pairs, axis=1, return_index=True)
     first.sort()
-    return group[first], values.take(arrow(first))
+    return group[first], taken(values, first)
 
 
 def _lists(offsets: Array, values: pa.Array, nulls: Array) -> pa.Array:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from motif.engine.arrays import Array, arrow, null_flags, numpy_of
+from motif.engine.arrays import Array, arrow, null_flags, numpy_of, taken
 from motif.engine.threads import on_threads
 
 SAMPLE = 1 << 14
@@ -77,4 +77,4 @@ def _by_appearance(codes: Array, different: pa.Array) -> pa.DictionaryArray:
         return pa.DictionaryArray.from_arrays(arrow(codes), different)
     lengths = np.diff(begins, append=len(codes))
     rising = np.repeat(np.arange(len(begins), dtype=np.int32), lengths)
-    return pa.DictionaryArray.from_arrays(arrow(rising), different.take(arrow(codes[begins])))
+    return pa.DictionaryArray.from_arrays(arrow(rising), taken(different, codes[begins]))

@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from motif.engine.arrays import Array, Lanes, arrow, flat, null_flags, numpy_of, plain_type, to_lanes
+from motif.engine.arrays import Array, Lanes, arrow, flat, null_flags, numpy_of, plain_type, taken, to_lanes
 from motif.engine.partitions import groups, with_coded_keys
 from motif.engine.threads import on_threads
 from motif.ir.expr import Expr
@@ -129,7 +129,7 @@ class Arrangement:
             return self._kept()
         self._put_side_by_side()
         if self.members is None:
-            return self._kept().take(arrow(sequence))
+            return taken(self._kept(), sequence)
         return self._gathered(arrow(self.members), arrow(sequence), arrow(self.members[sequence]))
 
     def shards(self, count: int) -> Callable[[int], pa.Table]:
@@ -164,7 +164,7 @@ class Arrangement:
         """Members in sequence: where they are in the table. What is wide is brought together first, to be found."""
         kept = self._kept()
         columns = [
-            column.take(members).take(sequence) if _is_wide(column.type) else column.take(places)
+            taken(taken(column, members), sequence) if _is_wide(column.type) else taken(column, places)
             for column in kept.columns
         ]
         return pa.Table.from_arrays(columns, kept.column_names)
@@ -229,7 +229,7 @@ class Arrangement:
         places = rows if self.members is None else self.members[rows]
         breakers: list[Array] = []
         for item in self.plan.ties:
-            breakers += _sort_keys(flat(self.rows.column(item.column)).take(arrow(places)), item)
+            breakers += _sort_keys(taken(flat(self.rows.column(item.column)), places), item)
         if self.arrival is not None:
             breakers.append(self.arrival[rows])
         sequence = sequence.copy()

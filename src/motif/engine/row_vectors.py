@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from motif.engine.arrays import Array, Lanes, arrow, as_type, null_flags, numpy_of, to_lanes
+from motif.engine.arrays import Array, Lanes, arrow, as_type, null_flags, numpy_of, taken, to_lanes
 from motif.engine.vector import Vectors
 from motif.ir.expr import COMPARISONS
 from motif.ir.types import Kind, Type
@@ -106,7 +106,7 @@ class RowVectors(Vectors):
         """The values of an expression."""
         if isinstance(node, Op) and (coded := self._only_codes(node)) is not None:
             each = _array(self._of_each(node, coded), kind)
-            return each.take(arrow(self._places(self.inputs[coded])))
+            return taken(each, self._places(self.inputs[coded]))
         return _array(self.value(node), kind)
 
     def _lanes(self, column: int) -> Lanes:

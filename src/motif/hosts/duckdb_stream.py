@@ -18,7 +18,7 @@ from typing import Any, Literal
 import numpy as np
 import pyarrow as pa
 
-from motif.engine.arrays import arrow, flat, numpy_of
+from motif.engine.arrays import flat, numpy_of, taken
 from motif.engine.stream import container
 from motif.engine.stream.session import Emitted, StreamSession
 from motif.engine.stream.status import Status
@@ -130,7 +130,7 @@ class Stream:
         if not late.any():
             return table, None
         first.counts.late += int(late.sum())
-        return table.take(arrow(np.flatnonzero(~late))), table.take(arrow(np.flatnonzero(late)))
+        return taken(table, np.flatnonzero(~late)), taken(table, np.flatnonzero(late))
 
     @property
     def status(self) -> Status:

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from motif.engine.arrays import Array, arrow, decoded, encoded, null_flags, numpy_of, plain_type, to_lanes
+from motif.engine.arrays import Array, decoded, encoded, null_flags, numpy_of, plain_type, taken, to_lanes
 from motif.engine.events.matches import EventMatches, Lists
 from motif.engine.events.rows import EventRows
 from motif.engine.pace import pays
@@ -117,7 +117,7 @@ def _hashes_at(rows: EventRows, positions: Array | None, *, by_loops: bool) -> A
     for column in rows.program.identity:
         array, kind = rows.rows.arrays[column], rows.program.types[column]
         if positions is not None:
-            array = array.take(arrow(positions))
+            array = taken(array, positions)
         if by_loops:
             loop, _ = identity_loops()
             loop(_CONSTANTS, _unsigned(array, kind), null_flags(array), hashes)
@@ -174,7 +174,7 @@ def _ordinals(rows: EventRows) -> Array | None:
         if not len(ties):
             return None
         array = rows.rows.arrays[column]
-        left, right = array.take(arrow(ties)), array.take(arrow(ties + 1))
+        left, right = taken(array, ties), taken(array, ties + 1)
         kind = rows.program.types[column]
         alike &= _value_hashes(left, kind) == _value_hashes(right, kind)
     same = np.zeros(rows.count, bool)

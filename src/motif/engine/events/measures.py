@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from motif.engine.arrays import Array, arrow, columns_at, values_at
+from motif.engine.arrays import Array, arrow, columns_at, taken, values_at
 from motif.engine.events.identity import hashed_by_loops, match_ids
 from motif.engine.events.matches import EventMatches, Lists
 from motif.engine.events.rows import EventRows
@@ -77,7 +77,7 @@ class EventMeasures:
         ]
         arrays = self.rows.rows.arrays
         begins = pc.coalesce(arrays[program.start], arrays[program.time])
-        return begins.take(arrow(np.array(firsts, np.int64)))
+        return taken(begins, np.array(firsts, np.int64))
 
     # -- events of a variable
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from motif.engine.arrays import Array, arrow, as_type, flat, numpy_of
+from motif.engine.arrays import Array, as_type, flat, numpy_of, taken
 from motif.engine.threads import on_threads
 from motif.plan.outputs import leaf_name
 
@@ -58,7 +58,7 @@ class Ended:
         order = time_order(self.start, self.end)
         if order is None:
             return self
-        return Ended(self.matches.take(arrow(order)), self.start[order], self.end[order])
+        return Ended(taken(self.matches, order), self.start[order], self.end[order])
 
 
 def time_order(start: Array, end: Array) -> Array | None:

@@ -11,7 +11,7 @@ import logging
 import numpy as np
 import pyarrow as pa
 
-from motif.engine.arrays import Array, arrow, flat, numpy_of, rows_at
+from motif.engine.arrays import Array, flat, numpy_of, rows_at, taken
 from motif.engine.events.consume import Consumer
 from motif.engine.events.decided import decided_in, newly_decided
 from motif.engine.events.functions import Functions
@@ -104,7 +104,7 @@ class EventPatterns:
         """Events that were kept for another query: their deadlines, and the order of those of one time, are its own."""
         if table is None or not table.num_rows:
             return table
-        table = table.take(arrow(Arrangement(table, self.layout, np.arange(table.num_rows)).sequence()))
+        table = taken(table, Arrangement(table, self.layout, np.arange(table.num_rows)).sequence())
         return with_columns(table, {DUE: self._deadlines(table, numpy_of(flat(table.column(TIME))))})
 
     def _deadlines(self, events: pa.Table, times: Array) -> Array:
@@ -151,7 +151,7 @@ class EventPatterns:
             excess = too_old(bounds, limit)
             self.limited += int(excess.sum())
             logging.getLogger("motif").warning("%d oldest events let go (limit stream_events)", int(excess.sum()))
-            table = table.take(arrow(np.flatnonzero(~excess)))
+            table = taken(table, np.flatnonzero(~excess))
             bounds = np.concatenate(([0], np.cumsum(np.minimum(np.diff(bounds), limit))))
         self.kept.put(table, bounds, now)
 
@@ -216,7 +216,7 @@ class EventPatterns:
         if follows[touched.is_new].all():
             return touched
         sequence = Arrangement(table, self.layout, touched.is_new.astype(np.int64)).sequence()
-        table = table.take(arrow(sequence))
+        table = taken(table, sequence)
         bounds = EventRows(self.program, table).bounds
         return Touched(table, touched.is_new[sequence], bounds)
 

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from motif.engine.arrays import Array, arrow, bounds_of, flat, numpy_of
+from motif.engine.arrays import Array, arrow, bounds_of, flat, numpy_of, taken
 from motif.engine.partitions import groups
 from motif.engine.watermark import BEGINNING, FOREVER, is_past
 
@@ -162,7 +162,7 @@ class Kept:
         """Let go of some rows, numbered as in `table`."""
         table = self.table
         if table is not None and gone.any():
-            self.contents.base = table.take(arrow(np.flatnonzero(~gone))) if not gone.all() else None
+            self.contents.base = taken(table, np.flatnonzero(~gone)) if not gone.all() else None
 
     # -- all that is kept
 
@@ -179,14 +179,14 @@ class Kept:
 
     def _left(self) -> pa.Table:
         """What was not taken out of `base`."""
-        base, taken = self.contents.base, self.contents.taken
+        base, gone = self.contents.base, self.contents.taken
         assert base is not None
-        if not taken:
+        if not gone:
             return base
         bounds = self._indexed().bounds
         left = np.ones(len(bounds) - 1, bool)
-        left[list(taken)] = False
-        return base.take(arrow(np.flatnonzero(np.repeat(left, np.diff(bounds)))))
+        left[list(gone)] = False
+        return taken(base, np.flatnonzero(np.repeat(left, np.diff(bounds))))
 
     def _many(self, new: pa.Table | None, before: int, now: int) -> Touched | None:
         base = self.table
@@ -206,12 +206,12 @@ class Kept:
         chosen = np.flatnonzero(wanted[group])
         if not len(chosen):
             return None
-        self.contents.base = None if not len(rest) else table.take(arrow(rest))
+        self.contents.base = None if not len(rest) else taken(table, rest)
         chosen = chosen[np.argsort(group[chosen], kind="stable")]
         in_place = len(chosen) == table.num_rows and bool((chosen[1:] > chosen[:-1]).all())
         differs = np.flatnonzero(group[chosen[1:]] != group[chosen[:-1]]) + 1
         bounds = np.concatenate(([0], differs, [len(chosen)]))
-        return Touched(table if in_place else table.take(arrow(chosen)), chosen >= old, bounds)
+        return Touched(table if in_place else taken(table, chosen), chosen >= old, bounds)
 
     # -- a few partitions
 
@@ -258,7 +258,7 @@ class Kept:
                 parts.append(old)
             if rows:
                 assert new is not None
-                parts.append(new if len(rows) == new.num_rows else new.take(arrow(np.array(rows))))
+                parts.append(new if len(rows) == new.num_rows else taken(new, np.array(rows)))
             flags += [False] * size + [True] * len(rows)
             sizes.append(size + len(rows))
         if not flags:
@@ -288,7 +288,7 @@ class Kept:
         if self._index is None or self._index.base is not base:
             base = self.contents.base = base.combine_chunks()
             bounds = bounds_of([flat(base.column(key)) for key in self.keys], base.num_rows)
-            keys = self._keys_of(base.take(arrow(bounds[:-1])))
+            keys = self._keys_of(taken(base, bounds[:-1]))
             moments = np.concatenate([np.zeros(0, np.int64), *self._moments(base)])
             owner = np.repeat(np.arange(len(keys)), np.diff(bounds))
             order = np.argsort(moments, kind="stable")

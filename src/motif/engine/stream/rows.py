@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
-from motif.engine.arrays import Array, arrow, flat, numpy_of
+from motif.engine.arrays import Array, flat, numpy_of, taken
 from motif.engine.matcher import Matches, Rows, Run, Standing, is_worth_compiling
 from motif.engine.output import furthest, leaves, no_matches, one_row, put_out
 from motif.engine.pace import SMALL_STEP
@@ -235,7 +235,7 @@ class _Step:
             return self.table
         if len(self.low) == 1 and self.rows.count <= SMALL_STEP:  # a slice holds on to all of them
             return self.table.slice(int(self.low[0]) + self.rows.count - len(kept), len(kept))
-        return self.table.take(arrow(kept))
+        return taken(self.table, kept)
 
     def _due(self, start: Array) -> Array:
         """When time decides the search of each partition; a search that waits for a row is not decided by time."""

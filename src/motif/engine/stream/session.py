@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field, replace
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from motif.engine.arrays import Array, arrow, chosen, flat, to_lanes
+from motif.engine.arrays import Array, chosen, flat, taken, to_lanes
 from motif.engine.events.functions import Functions
 from motif.engine.order import Arrangement, Layout
 from motif.engine.stream import container, state
@@ -199,7 +199,7 @@ class StreamSession:
         rows, times = part.rows, part.times
         if rows.num_rows > 1:
             sequence = Arrangement(rows, self.layout).sequence()
-            rows, times = rows.take(arrow(sequence)), times[sequence]
+            rows, times = taken(rows, sequence), times[sequence]
         return self.patterns.prepared(rows, times)
 
     def _taken(self, rows: pa.Table | None, before: int, watermark: int) -> Emitted:

@@ -17,7 +17,7 @@ import pyarrow as pa
 from pyspark import TaskContext
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
-from motif.engine.arrays import Array, arrow, flat, null_flags, numpy_of, plain_type, to_lanes
+from motif.engine.arrays import Array, flat, null_flags, numpy_of, plain_type, taken, to_lanes
 from motif.engine.stream import container
 from motif.engine.stream.session import Emitted, Planned, StreamSession
 from motif.engine.stream.status import Status
@@ -89,7 +89,7 @@ def _packed(operator: Operator, held: list[pa.RecordBatch], with_latest: bool) -
     bucket = buckets_of(table, operator)
     order = np.argsort(bucket, kind="stable")
     first = np.flatnonzero(np.diff(bucket[order], prepend=-1))
-    parts = [table.take(arrow(part)) for part in np.split(order, first[1:])]
+    parts = [taken(table, part) for part in np.split(order, first[1:])]
     columns = [
         pa.array(bucket[order][first], pa.int32()),
         pa.array([container.table_bytes(part) for part in parts], pa.binary()),
