@@ -63,6 +63,17 @@ def test_shows_the_host_queries_and_what_crosses() -> None:
     assert "from 200,000 rows on" in text
 
 
+def test_says_what_cores_share() -> None:
+    keyless = QUERY.replace("PARTITION BY symbol ", "")
+    numbered = keyless.replace("price > 1 ", "price > 1 AND MATCH_NUMBER() < 9 ")
+    for query, expected in (
+        (QUERY, "matched on all cores, partition by partition"),
+        (keyless, "matched on all cores, in pieces (from 200,000 rows on)"),
+        (numbered, "matched on one core: conditions read the number of the match"),
+    ):
+        assert expected in " ".join(str(motif.explain(query, tables={"trades": TRADES})).split())
+
+
 def test_row_only_is_linear() -> None:
     text = str(motif.explain(QUERY.replace("AND price < A.price", ""), tables={"trades": TRADES}))
     assert "linear time" in text

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from motif.engine.arrays import Array, Codebook, Lanes, bounds_of, flat, plain_type, to_lanes, truth
+from motif.engine.matches import Matches
 from motif.engine.pace import pays
 from motif.engine.vector import Vectors
 from motif.errors import LimitExceeded, MotifError, QueryDataError
@@ -57,21 +58,6 @@ class Standing:
         count = len(bounds) - 1
         nothing, flags = np.zeros(count, np.int64), np.zeros(count, np.uint8)
         return cls(bounds[:-1].copy(), nothing, flags, np.full(count, more, np.uint8), bounds[:-1].copy())
-
-
-@dataclass(frozen=True, slots=True)
-class Matches:
-    """Matches in the order found; `offsets` delimit each one's labels (states of the automaton)."""
-
-    start: Array
-    end: Array
-    number: Array
-    segment: Array
-    labels: Array
-    offsets: Array
-
-    def __len__(self) -> int:
-        return len(self.start)
 
 
 class Rows:
@@ -138,6 +124,13 @@ def loops_of(program: Program) -> list[Native]:
     floats = {column is not None and lane(program.types[column]) is Lane.FLOAT for column in columns}
     reaches = [native_reach()] if program.within is not None else []
     return [native_search(program.markers), *reaches, *(native_fold(floats=kind) for kind in floats)]
+
+
+def members(program: Program, name: str | None) -> Array:
+    """Per state: takes a row for this variable, or for one of this union of variables."""
+    machine = program.automaton
+    wanted = {program.variables.index(member) for member in program.query.members(name)}
+    return np.array([op == a.SYMBOL and var in wanted for op, var in zip(machine.op, machine.var, strict=True)])
 
 
 class Run:
@@ -234,7 +227,7 @@ class Run:
             self._ints(standing.open_from),
             *(self._ints(part) for part in (machine.op, machine.var, machine.preferred, machine.other, slots)),
             self._bytes(np.array(program.memory.fleeting)),
-            self._bytes(self._members(program.query.members(program.query.skip.var))),
+            self._bytes(members(program, program.query.skip.var)),
             self._bytes(masks),
             self._bytes(self._startable(masks)),
             self.limits(),
@@ -251,12 +244,6 @@ class Run:
         if used * width * (self.rows.count + len(self.rows.bounds)) > self.program.limits.memo_bytes:
             return (-1,) * len(slots), 0
         return slots, used
-
-    def _members(self, names: tuple[str, ...]) -> Array:
-        """Per state: takes a row for one of these variables."""
-        machine = self.program.automaton
-        wanted = {self.program.variables.index(name) for name in names}
-        return np.array([op == a.SYMBOL and var in wanted for op, var in zip(machine.op, machine.var, strict=True)])
 
     def _masks(self) -> Array:
         """Per variable and row: the parts of its condition that do not depend on the match."""

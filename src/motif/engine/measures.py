@@ -28,7 +28,8 @@ from motif.engine.arrays import (
     to_lanes,
     values_at,
 )
-from motif.engine.matcher import Matches, Rows
+from motif.engine.matcher import Rows
+from motif.engine.matches import Matches
 from motif.errors import QueryDataError
 from motif.ir.expr import End
 from motif.ir.types import Kind, Type

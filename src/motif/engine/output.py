@@ -6,7 +6,8 @@ import numpy as np
 import pyarrow as pa
 
 from motif.engine.arrays import Array
-from motif.engine.matcher import Matches, Rows
+from motif.engine.matcher import Rows
+from motif.engine.matches import Matches, no_matches
 from motif.engine.measures import Measures, OutputRows
 from motif.ir import query as q
 from motif.plan.outputs import leaf_name
@@ -26,11 +27,6 @@ def put_out(rows: Rows, matches: Matches, unmatched: Array = NOTHING) -> OutputR
     """One row per match, or all its rows; `unmatched`: rows in no match that are put out between them."""
     mode = rows.program.query.rows
     return one_row(matches) if mode is q.Rows.ONE else _all_rows(rows, matches, unmatched)
-
-
-def no_matches() -> Matches:
-    """None at all."""
-    return Matches(NOTHING, NOTHING, NOTHING, NOTHING, np.zeros(0, np.int32), np.zeros(1, np.int64))
 
 
 def furthest(matches: Matches, candidates: Array) -> Array:
@@ -73,3 +69,42 @@ def _all_rows(rows: Rows, matches: Matches, unmatched: Array) -> OutputRows:
     starts = matches.start[match] if len(matches) else row
     order = np.argsort(np.where(match < 0, row, starts), kind="stable")
     return OutputRows(row[order], match[order], entry[order])
+
+
+class Writer:
+    """Turns matches into output rows, and knows which rows were in none."""
+
+    def __init__(self, rows: Rows, position: int, covered: int, *, compiled: bool) -> None:
+        self.rows = rows
+        self.compiled = compiled
+        self.unmatched = rows.program.query.rows is q.Rows.ALL_WITH_UNMATCHED
+        self.position = position
+        """Rows before this one are settled: written as unmatched, or in a match."""
+        self.covered = covered
+
+    def all(self, matches: Matches, decided: int) -> pa.Table:
+        """All that is to be put out of the rows up to where the search stands."""
+        tables = [self.write(matches)] if len(matches) else []
+        return pa.concat_tables(tables if tables and not self.unmatched else [*tables, self.rest(decided)])
+
+    def write(self, matches: Matches) -> pa.Table:
+        """What some matches put out, with rows in none before the last of them."""
+        missed = self._uncovered(int(matches.start[-1]), matches)
+        return leaves(self.rows, matches, put_out(self.rows, matches, missed), compiled=self.compiled)
+
+    def rest(self, decided: int) -> pa.Table:
+        """Rows from the last match to where the search stands; an empty table in other modes."""
+        matches = no_matches()
+        missed = self._uncovered(decided, matches)
+        return leaves(self.rows, matches, put_out(self.rows, matches, missed), compiled=self.compiled)
+
+    def _uncovered(self, until: int, matches: Matches) -> Array:
+        """Rows from `position` up to `until` that are in no match."""
+        if not self.unmatched:
+            return np.zeros(0, np.int64)
+        candidates = np.arange(self.position, max(until, self.position))
+        reached = np.maximum(furthest(matches, candidates), self.covered)
+        if len(matches):
+            self.covered = max(self.covered, int(np.maximum(matches.end, matches.start + 1).max()))
+        self.position = max(until, self.position)
+        return candidates[reached <= candidates]

@@ -1,6 +1,7 @@
 """Rows in memory -> matches on all cores: partitions are dealt out to threads, each with its own session.
 
-The loops release the GIL, and no partition is ever split, so threads share nothing but the rows.
+The loops release the GIL, and no partition is split, so threads share nothing but the rows. Only rows without
+partitions are cut, see `pieces`.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from motif.engine.memory import expect_large_arrays
 from motif.engine.order import Arrangement, Layout
 from motif.engine.pace import is_slow, timed
 from motif.engine.partitions import with_coded_keys
+from motif.engine.pieces import is_for_pieces, leaves_by_piece
 from motif.engine.session import RUN_ROWS, Session
 from motif.engine.threads import cores, on_threads
 from motif.plan.program import Program
@@ -44,6 +46,9 @@ def match_rows(program: Program, rows: pa.Table, plan: Layout, *, compiled: bool
         return list(_matches(Session(program, compiled=is_compiled), shard(number)))
 
     with timed(query, count, compiled=is_compiled):
+        if is_compiled and (pieces := min(cores(), count // SHARD_ROWS)) > 1 and is_for_pieces(program):
+            size = min(-(-count // pieces), RUN_ROWS)
+            return list(leaves_by_piece(program, shard(0), compiled=True, size=size, at_once=cores()))
         return [leaves for part in on_threads(work, shards) for leaves in part]
 
 

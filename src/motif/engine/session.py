@@ -9,13 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
 import pyarrow as pa
 
-from motif.engine.arrays import Array
-from motif.engine.matcher import Matches, Rows, Run, Standing, is_worth_compiling
-from motif.engine.output import furthest, leaves, no_matches, put_out
-from motif.ir import query as q
+from motif.engine.matcher import Rows, Run, Standing, is_worth_compiling
+from motif.engine.output import Writer
 from motif.plan.program import Program
 
 RUN_ROWS = 1 << 19
@@ -61,7 +58,7 @@ class Session:
         compiled = is_worth_compiling(self.program, self.fed) if self.compiled is None else self.compiled
         rows = Rows(self.program, table)
         standing = self._standing(rows, is_open=is_open)
-        writer = _Writer(rows, self.start, self.covered, compiled=compiled)
+        writer = Writer(rows, self.start, self.covered, compiled=compiled)
         any_output = False
         for matches in Run(rows, standing, compiled=compiled).matches():
             any_output = True
@@ -79,7 +76,7 @@ class Session:
             standing.more[-1] = is_open
         return standing
 
-    def _keep(self, table: pa.Table, rows: Rows, standing: Standing, writer: _Writer, *, is_open: bool) -> None:
+    def _keep(self, table: pa.Table, rows: Rows, standing: Standing, writer: Writer, *, is_open: bool) -> None:
         """Drop every row that no later match can read; one stays, to know the partition again."""
         if is_open and not rows.count:
             return
@@ -101,36 +98,3 @@ class Session:
     def _threshold(self) -> int:
         """Rows to wait for; as many again as are kept, so that looking at those again costs little altogether."""
         return self.waiting_rows + (1 if self.run_rows == 1 else max(self.run_rows, self.waiting_rows))
-
-
-class _Writer:
-    """Turns matches into output rows, and knows which rows were in none."""
-
-    def __init__(self, rows: Rows, position: int, covered: int, *, compiled: bool) -> None:
-        self.rows = rows
-        self.compiled = compiled
-        self.unmatched = rows.program.query.rows is q.Rows.ALL_WITH_UNMATCHED
-        self.position = position
-        """Rows before this one are settled: written as unmatched, or in a match."""
-        self.covered = covered
-
-    def write(self, matches: Matches) -> pa.Table:
-        missed = self._uncovered(int(matches.start[-1]), matches)
-        return leaves(self.rows, matches, put_out(self.rows, matches, missed), compiled=self.compiled)
-
-    def rest(self, decided: int) -> pa.Table:
-        """Rows from the last match to where the search stands; an empty table in other modes."""
-        matches = no_matches()
-        missed = self._uncovered(decided, matches)
-        return leaves(self.rows, matches, put_out(self.rows, matches, missed), compiled=self.compiled)
-
-    def _uncovered(self, until: int, matches: Matches) -> Array:
-        """Rows from `position` up to `until` that are in no match."""
-        if not self.unmatched:
-            return np.zeros(0, np.int64)
-        candidates = np.arange(self.position, max(until, self.position))
-        reached = np.maximum(furthest(matches, candidates), self.covered)
-        if len(matches):
-            self.covered = max(self.covered, int(np.maximum(matches.end, matches.start + 1).max()))
-        self.position = max(until, self.position)
-        return candidates[reached <= candidates]

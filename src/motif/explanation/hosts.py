@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from motif.engine.order import crossing
+from motif.engine.parallel import SHARD_ROWS
+from motif.engine.pieces import is_for_pieces
 from motif.explanation.facts import ClauseFacts, Step, program_facts
 from motif.ir.expr import Expr
 from motif.ir.types import Type
@@ -30,7 +32,7 @@ def duckdb_facts(statement: Statement, tables: Mapping[str, Any]) -> list[Clause
         columns = crossing_notes([duckdb.row_sql(expr) for expr in program.columns], program.types)
         steps = [
             Step(_reads(program, source), duckdb.input_sql(program, source), columns),
-            Step("Motif matches", "", (_in_memory(MEMORY_BYTES), _what_comes_out(program))),
+            Step("Motif matches", "", (_in_memory(program, MEMORY_BYTES), _what_comes_out(program))),
         ]
         if not program.outputs.is_plain:
             steps.append(Step("DuckDB computes the measures", duckdb.output_sql(program, "matches")))
@@ -50,8 +52,16 @@ def reader(own: Any) -> str:
     return "Columns are taken as they are" if own.are_of_memory else "Arrow reads the file"
 
 
-def _in_memory(size: int) -> str:
-    return f"up to {size >> 20:,} MiB are sorted in memory and matched on all cores, partition by partition"
+def _in_memory(program: Program, size: int) -> str:
+    return f"up to {size >> 20:,} MiB are sorted in memory and matched {_how_shared(program)}"
+
+
+def _how_shared(program: Program) -> str:
+    if program.keys:
+        return "on all cores, partition by partition"
+    if is_for_pieces(program):
+        return f"on all cores, in pieces (from {2 * SHARD_ROWS:,} rows on)"
+    return "on one core: conditions read the number of the match, so each depends on all before it"
 
 
 def spark_facts(statement: Statement, session: Any) -> list[ClauseFacts]:

@@ -19,7 +19,7 @@ from functools import cache
 
 import pyarrow as pa
 
-from motif.engine import matcher
+from motif.engine import matcher, pieces
 from motif.engine.session import Session
 from motif.errors import LimitExceeded, MotifError, QueryDataError, UnsupportedQuery
 from motif.hosts import duckdb
@@ -112,6 +112,18 @@ def _piecewise(session: Session, rows: pa.Table, rng: random.Random) -> Iterator
     yield from session.finish()
 
 
+def by_pieces(program: Program, source: duckdb.DuckSource, rng: random.Random) -> Rows | str:
+    """The engine's rows where threads share one sequence, cut anywhere."""
+    rows = source.database.table(duckdb.input_sql(program, source))
+    pieces.FIRST_REACH = rng.choice((1, 3, 1_000))
+    size, at_once = rng.choice((1, 2, 3, 7)), rng.randint(1, 5)
+    try:
+        leaves = pieces.leaves_by_piece(program, rows, compiled=False, size=size, at_once=at_once)
+        return list(duckdb.final_columns(program, source, pa.concat_tables(leaves)).to_pylist())
+    except QueryDataError as error:
+        return type(error).__name__
+
+
 def check_seed(seed: int, *, compiled: bool) -> Tally:
     """One random query over its partitions, on every way to run it that is cheap enough."""
     rng = random.Random(seed)
@@ -129,7 +141,9 @@ def check_seed(seed: int, *, compiled: bool) -> Tally:
         if compiled:
             ways["compiled"] = by_engine(program, source, compiled=True)
         if seed % 5 == 0:
-            ways["pieces"] = by_engine(program, source, compiled=False, cut=rng)
+            ways["fed in pieces"] = by_engine(program, source, compiled=False, cut=rng)
+        if table.num_rows and pieces.is_for_pieces(program):
+            ways["shared in pieces"] = by_pieces(program, source, rng)
     except UnsupportedQuery:
         tally.refused += 1
         return tally

@@ -13,7 +13,7 @@ from motif.engine.arrays import Array, arrow, columns_at, taken, values_at
 from motif.engine.events.identity import hashed_by_loops, match_ids
 from motif.engine.events.matches import EventMatches, Lists
 from motif.engine.events.rows import EventRows
-from motif.engine.matcher import Matches
+from motif.engine.matches import Matches
 from motif.engine.measures import Measures, Members, OutputRows
 from motif.engine.pace import pays
 from motif.ir.expr import End

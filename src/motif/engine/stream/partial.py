@@ -11,8 +11,8 @@ from dataclasses import replace
 import numpy as np
 
 from motif.engine.arrays import Array
-from motif.engine.matcher import Matches, Rows, Run, Standing
-from motif.engine.output import no_matches
+from motif.engine.matcher import Rows, Run, Standing
+from motif.engine.matches import Matches, no_matches
 from motif.errors import LimitExceeded
 from motif.ir.query import MatchMode, Skip, SkipTo
 from motif.plan import automaton as a

@@ -13,8 +13,9 @@ import numpy as np
 import pyarrow as pa
 
 from motif.engine.arrays import Array, flat, numpy_of, taken
-from motif.engine.matcher import Matches, Rows, Run, Standing, is_worth_compiling
-from motif.engine.output import furthest, leaves, no_matches, one_row, put_out
+from motif.engine.matcher import Rows, Run, Standing, is_worth_compiling
+from motif.engine.matches import Matches, no_matches
+from motif.engine.output import furthest, leaves, one_row, put_out
 from motif.engine.pace import SMALL_STEP
 from motif.engine.stream.kept import Kept, Touched, constant, with_columns
 from motif.engine.stream.partial import stopping_anywhere, timed_out
