@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import warnings
+from collections import defaultdict
 from types import SimpleNamespace
 from typing import Any
 
@@ -15,6 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import motif
+from motif.engine import pace
 from motif.engine.events import neighbours, parallel, promising
 from motif.errors import LimitExceeded, MotifError, QueryBindError, QueryDataError, UnsupportedQuery
 from motif.options import parsed_queries
@@ -414,19 +416,25 @@ def test_of_many_roles_only_some_are_asked_for(compiled: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("events", "ready", "kept", "compiled"),
+    ("events", "spent", "ready", "kept", "compiled"),
     [
-        (100, True, True, False),
-        (2_000, True, True, True),
-        (100_000, False, True, False),
-        (300_000, False, True, True),
-        (300_000, False, False, False),
-        (2_000_000, False, False, True),
+        (100, 0, True, True, False),
+        (2_000, 0, True, True, True),
+        (100_000, 0, False, True, False),
+        (300_000, 0, False, True, True),
+        (300_000, 0, False, False, False),
+        (2_000_000, 0, False, False, True),
+        (100, 9, False, True, False),
+        (2_000, 0.1, False, True, True),
+        (2_000, 1.5, False, False, False),
+        (2_000, 9, False, False, True),
     ],
 )
 def test_few_events_do_not_wait_for_a_compiler_to_leave_some_out(
-    events: int, ready: bool, kept: bool, compiled: bool
+    events: int, spent: float, ready: bool, kept: bool, compiled: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Nor do many, once NumPy has taken so long in all that a compiled loop would have been faster."""
+    monkeypatch.setattr(pace, "_SPENT", defaultdict(float, {promising.BY_NUMPY: spent}))
     assert promising.is_worth_compiling(events, [SimpleNamespace(is_loaded=ready, is_kept=kept)]) == compiled
 
 

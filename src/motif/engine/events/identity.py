@@ -21,7 +21,7 @@ from motif.ir.types import Kind, Type
 from motif.kernels.build import identity_loops
 from motif.plan.scalar import Lane, lane
 
-FEW = 32
+FEW = 4
 """So many matches are faster hashed one by one: a stream gives one at a time."""
 WORTH_HASHING = 8
 """By loops, all events are hashed where one in so many may be in a match: to find those takes longer."""

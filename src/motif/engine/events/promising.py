@@ -18,7 +18,7 @@ from motif.engine.arrays import Array, flat, picked, to_lanes
 from motif.engine.events.neighbours import with_neighbours
 from motif.engine.events.roles import BITS, Needs, roles_of
 from motif.engine.events.rows import moments, ticks_of
-from motif.engine.pace import COMPILE_FROM_ROWS, READY_FROM_ROWS
+from motif.engine.pace import COMPILE_FROM_ROWS, READY_FROM_ROWS, is_slow, timed
 from motif.ir.event import Duration
 from motif.kernels.build import chance_loops, neighbours_loop
 from motif.kernels.native import Native, are_kept, are_loaded
@@ -35,6 +35,10 @@ LOWEST = np.array([2 * ((roles & -roles).bit_length() - 1) for roles in range(1 
 """For each set of roles, twice the number of the lowest; see `kernels.chance.span`."""
 COMPILE_FROM = 1_000_000
 """Events from which on loops are compiled for this, which they are once: NumPy takes twice as long."""
+PATIENCE = 2
+"""As loops take half as long, they are compiled once NumPy took twice as long as that does."""
+BY_NUMPY = "events that are left out by NumPy"
+"""Under this name it is counted how long that took, for all queries together: the loops are the same."""
 
 
 def promising(
@@ -43,11 +47,13 @@ def promising(
     """Events with a chance, and the numbers of their partitions; all where it is not worth it. `group`: all numbers."""
     if not len(group):
         return events, group
-    if len(group) < FEW_EVENTS * (int(group.max()) + 1):
-        by_loops = is_worth_compiling(len(group), chance_loops()) if compiled is None else compiled
-        return with_a_chance(program, events, group, worth_it=WORTH_IT, compiled=by_loops)
-    by_loops = is_worth_compiling(len(group), [neighbours_loop()]) if compiled is None else compiled
-    places = with_neighbours(program, events, group, compiled=by_loops)
+    are_small = len(group) < FEW_EVENTS * (int(group.max()) + 1)
+    loops = chance_loops() if are_small else (neighbours_loop(),)
+    by_loops = is_worth_compiling(len(group), loops) if compiled is None else compiled
+    with timed(BY_NUMPY, len(group), compiled=by_loops):
+        if are_small:
+            return with_a_chance(program, events, group, worth_it=WORTH_IT, compiled=by_loops)
+        places = with_neighbours(program, events, group, compiled=by_loops)
     if places is None or len(places) >= WORTH_IT * len(group):
         return events, group
     _, numbers = np.unique(group[places], return_inverse=True)
@@ -58,7 +64,9 @@ def is_worth_compiling(events: int, loops: Sequence[Native]) -> bool:
     """Whether so many events are to be looked at by compiled loops."""
     if events >= COMPILE_FROM or (events >= READY_FROM_ROWS and are_loaded(loops)):
         return True
-    return events >= COMPILE_FROM_ROWS and are_kept(loops)  # so many are joined by code that is loaded, too
+    if events >= COMPILE_FROM_ROWS and are_kept(loops):  # so many are joined by code that is loaded, too
+        return True
+    return is_slow(BY_NUMPY, events, lambda: loops, PATIENCE)
 
 
 def with_a_chance(
