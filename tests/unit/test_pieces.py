@@ -174,7 +174,7 @@ def test_a_query_over_a_table_is_shared_by_all_cores(is_sorted: bool, monkeypatc
         DEFINE B AS v >= PREV(v) AND c <> 'b', C AS c = 'a' AND v > A.v)"""
     one = motif.sql(query, tables={"data": pa.Table.from_pylist(rows)})
     monkeypatch.setattr(parallel, "is_worth_compiling", lambda *_: True)
-    monkeypatch.setattr(parallel, "SHARD_ROWS", 50)
+    monkeypatch.setattr(parallel, "ROWS_PER_PIECE", 50)
     monkeypatch.setattr(pieces, "FIRST_REACH", 10)
     for module in (threads, parallel):
         monkeypatch.setattr(module, "cores", lambda: 3)

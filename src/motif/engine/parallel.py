@@ -29,6 +29,9 @@ SHARDS_PER_CORE = 3
 ROWS_PER_CALL = 25_000
 """Rows that are matched in the time which a shard takes whatever its size, in Python, while all others wait."""
 
+ROWS_PER_PIECE = 2 * ROWS_PER_CALL
+"""The same of a piece, for which there is twice as much to do in Python: to search it, and to write what was found."""
+
 
 def match_rows(program: Program, rows: pa.Table, plan: Layout, *, compiled: bool | None) -> list[pa.Table]:
     """Leaves of all matches in rows that are in no order."""
@@ -46,9 +49,9 @@ def match_rows(program: Program, rows: pa.Table, plan: Layout, *, compiled: bool
         return list(_matches(Session(program, compiled=is_compiled), shard(number)))
 
     with timed(query, count, compiled=is_compiled):
-        if is_compiled and (pieces := min(cores(), count // SHARD_ROWS)) > 1 and is_for_pieces(program):
+        if is_compiled and (pieces := pieces_of(count)) > 1 and is_for_pieces(program):
             size = min(-(-count // pieces), RUN_ROWS)
-            return list(leaves_by_piece(program, shard(0), compiled=True, size=size, at_once=cores()))
+            return list(leaves_by_piece(program, shard(0), compiled=True, size=size, at_once=pieces))
         return [leaves for part in on_threads(work, shards) for leaves in part]
 
 
@@ -56,6 +59,11 @@ def shards_of(rows: int) -> int:
     """Shards for which it takes least: with each there is less to match on a core, and more that only one can do."""
     best = math.isqrt(rows // ROWS_PER_CALL)
     return max(min(cores() * SHARDS_PER_CORE, rows // SHARD_ROWS, best), 1)
+
+
+def pieces_of(rows: int) -> int:
+    """The same for pieces of one sequence, which are of one size: no core needs several."""
+    return max(min(cores(), math.isqrt(rows // ROWS_PER_PIECE)), 1)
 
 
 def _matches(session: Session, rows: pa.Table) -> Iterator[pa.Table]:

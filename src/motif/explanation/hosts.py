@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from motif.engine.order import crossing
-from motif.engine.parallel import SHARD_ROWS
+from motif.engine.parallel import ROWS_PER_PIECE
 from motif.engine.pieces import is_for_pieces
 from motif.explanation.facts import ClauseFacts, Step, program_facts
 from motif.ir.expr import Expr
@@ -60,7 +60,7 @@ def _how_shared(program: Program) -> str:
     if program.keys:
         return "on all cores, partition by partition"
     if is_for_pieces(program):
-        return f"on all cores, in pieces (from {2 * SHARD_ROWS:,} rows on)"
+        return f"on all cores, in pieces (from {4 * ROWS_PER_PIECE:,} rows on)"
     return "on one core: conditions read the number of the match, so each depends on all before it"
 
 
