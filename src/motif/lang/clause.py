@@ -22,7 +22,7 @@ from motif.lang.interval import Calendar, at_interval, read_interval, unit_name
 from motif.lang.lexer import Kind, Tokens
 from motif.lang.pattern import parse_pattern
 from motif.lang.scope import Place, Scope
-from motif.lang.sections import Part, Section, split_sections
+from motif.lang.sections import Part, Section, meant, split_sections
 
 _T = TypeVar("_T")
 _EMPTY_MATCHES = {
@@ -164,6 +164,8 @@ class _ClauseParser:
                 self.body.fail("expected a name after AS, found PATTERN", self.tokens[index].span)
             if self.tokens[index].is_word("PATTERN"):
                 self.body.fail("expected ( after PATTERN", self.tokens[index + 1].span, "write PATTERN (A B+)")
+            if self.tokens[index + 1].is_op("(") and meant(self.tokens[index]) == "PATTERN":
+                self.body.fail("PATTERN ( ... ) is missing", self.tokens[index].span, "did you mean PATTERN?")
         self.body.fail("PATTERN ( ... ) is missing", self.tokens[self.body.end].span, "add PATTERN (A B+)")
 
     def _subset(self, cursor: Cursor) -> Subset:
@@ -312,6 +314,8 @@ def _short(text: str) -> str:
 def _leftover_hint(cursor: Cursor, part: Part) -> str | None:
     """What people often mean by a token that is left over."""
     token = cursor.peek()
+    if words := meant(token):
+        return f"did you mean {words}?"
     if part is Part.ROWS:
         return "write SHOW EMPTY MATCHES, OMIT EMPTY MATCHES or WITH UNMATCHED ROWS"
     if token.kind is Kind.STRING and cursor.tokens.dialect == "spark" and token.text.startswith('"'):

@@ -6,6 +6,7 @@ on with it: at the start, or behind something that ends an item.
 
 from __future__ import annotations
 
+import difflib
 from dataclasses import dataclass
 from enum import Enum
 
@@ -55,6 +56,14 @@ _ONE_WORD = {
     "SUBSET": Part.SUBSET,
     "DEFINE": Part.DEFINE,
 }
+_BEGINNINGS = {
+    "ONE": "ONE ROW PER MATCH",
+    "ALL": "ALL ROWS PER MATCH",
+    "AFTER": "AFTER MATCH SKIP",
+    **{words[0]: " ".join(words) for words in _TWO_WORDS if words[0] not in ("ONE", "ALL", "AFTER")},
+    **{word: word for word in _ONE_WORD},
+}
+"""How sub-clauses begin, by their first words."""
 _BODY_AFTER_WORDS = frozenset({Part.PARTITION, Part.ORDER})
 _RANK = {
     Part.PARTITION: 0,
@@ -132,6 +141,19 @@ def _ends_item(token: Token) -> bool:
     return token.quoted or token.text.upper() not in _NEVER_END_AN_ITEM
 
 
+def meant(token: Token) -> str | None:
+    """The beginning of a sub-clause for which a word was probably meant."""
+    word = token.text.upper()
+    if token.kind is not Kind.NAME or token.quoted:
+        return None
+    if word not in _BEGINNINGS:
+        alike = difflib.get_close_matches(word, _BEGINNINGS, n=1, cutoff=0.75)
+        if not alike or len(word) < 4 or abs(len(word) - len(alike[0])) > 2:
+            return None
+        word = alike[0]
+    return _BEGINNINGS[word]
+
+
 def _refuse_foreign_words(cursor: Cursor, index: int) -> None:
     token, following = cursor.tokens[index], cursor.tokens[index + 1]
     if token.is_word("SEEK", "INITIAL") and following.is_word("PATTERN"):
@@ -147,6 +169,8 @@ def _first_hint(cursor: Cursor) -> str | None:
         return "write PATTERN (A B+)"
     if cursor.at_word("PARTITION", "ORDER"):
         return f"write {cursor.peek().text.upper()} BY"
+    if words := meant(cursor.peek()):
+        return f"did you mean {words}?"
     return f"{describe(cursor.peek())} is not a sub-clause" if not cursor.done else None
 
 
