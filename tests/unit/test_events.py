@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import warnings
 from collections import defaultdict
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -17,7 +18,8 @@ import pytest
 
 import motif
 from motif.engine import pace
-from motif.engine.events import neighbours, parallel, promising
+from motif.engine.events import joins, neighbours, parallel, promising, run
+from motif.engine.threads import on_threads
 from motif.errors import LimitExceeded, MotifError, QueryBindError, QueryDataError, UnsupportedQuery
 from motif.options import parsed_queries
 from motif.plan.events.functions import VECTORIZED
@@ -245,6 +247,22 @@ def many(count: int, keys: int, seed: int = 1) -> pa.Table:
     return pa.table({"ts": times, "type": kinds, "k": rng.integers(0, keys, count), "x": x})
 
 
+@pytest.fixture
+def sharing(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Four cores that share whatever there is, by compiled loops; in how many shares joins were cut."""
+    counts: list[int] = []
+
+    def noted(work: Callable[[int], object], parts: int) -> list[object]:
+        counts.append(parts)
+        return on_threads(work, parts)
+
+    monkeypatch.setattr(joins, "on_threads", noted)
+    monkeypatch.setattr(joins, "WORTH_SHARING", 0)
+    monkeypatch.setattr(run, "pays", lambda *_: True)
+    monkeypatch.setattr(parallel, "cores", lambda: 4)
+    return counts
+
+
 @pytest.mark.usefixtures("kernel_cache")
 @pytest.mark.parametrize(
     "query",
@@ -254,20 +272,85 @@ def many(count: int, keys: int, seed: int = 1) -> pa.Table:
         "SELECT a.x AS one, COUNT(b) AS two FROM SEQ(A a; B b+; C c) WHERE b.x >= a.x AND a.x > 0.9 WITHIN 20 ms",
     ],
 )
-def test_slices_and_threads_change_nothing(monkeypatch: pytest.MonkeyPatch, query: str) -> None:
+def test_shards_and_threads_change_nothing(sharing: list[int], monkeypatch: pytest.MonkeyPatch, query: str) -> None:
     events = many(6_000, 10)
-    alone = motif.match(events, query)
-    assert alone.num_rows > 50
-    monkeypatch.setattr(parallel, "SHARD_ROWS", 500)
-    monkeypatch.setattr(parallel, "cores", lambda: 4)
-    assert motif.match(events, query).equals(alone)
-    keyed = query.replace("WHERE", "WHERE [k] AND").replace("00 ms", " s").replace("20 ms", "1 s")
-    split = motif.match(events, keyed)
-    monkeypatch.setattr(parallel, "SHARD_ROWS", 1_000_000)
-    monkeypatch.setattr(parallel, "JOINED_EVENTS", 1)  # the threads share nothing but the join
-    assert motif.match(events, keyed).equals(split)
+    shared = motif.match(events, query)
+    assert shared.num_rows > 50
+    assert max(sharing) > 4
     monkeypatch.setattr(parallel, "cores", lambda: 1)
-    assert motif.match(events, keyed).equals(split)
+    assert motif.match(events, query).equals(shared)
+    keyed = query.replace("WHERE", "WHERE [k] AND").replace("00 ms", " s").replace("20 ms", "1 s")
+    alone = motif.match(events, keyed)
+    monkeypatch.setattr(parallel, "cores", lambda: 4)
+    sharing.clear()
+    assert motif.match(events, keyed).equals(alone)
+    assert max(sharing) > 4
+    monkeypatch.setattr(parallel, "SHARD_ROWS", 500)
+    sharing.clear()
+    assert motif.match(events, keyed).equals(alone)
+    assert not sharing  # each thread had partitions of its own
+
+
+@pytest.mark.usefixtures("kernel_cache")
+@pytest.mark.parametrize(
+    ("query", "is_shared"),
+    [
+        ("SELECT a.x AS one, b.x AS two FROM SEQ(A a; B b) WHERE a.x > 0.97 AND b.x < 0.05", True),  # no WITHIN
+        ("SELECT a.x AS one, b.x AS two FROM SEQ(A a; B b) WHERE a.x < b.x WITHIN 20 EVENTS", True),
+        ("SELECT a.x AS one FROM A a PICK LAST a WITHIN 1 s", True),  # all compete
+        (
+            "SELECT a.x AS one FROM OR(SEQ(A a; B b), SEQ(B c; A d)) WHERE a.x > 0.9 AND b.x > 0.9 WITHIN 9 ms",
+            True,
+        ),
+        ("SELECT a.x AS one FROM SEQ(A a; NOT B b) WHERE a.x > 0.2 WITHIN 2 ms", True),
+        ("SELECT a.x AS one FROM SEQ(A a; B b) WHERE a.x > 0.9 WITHIN 30 ms CONSUMING a, b", False),
+    ],
+)
+def test_what_is_shared_without_a_key(
+    sharing: list[int], monkeypatch: pytest.MonkeyPatch, query: str, *, is_shared: bool
+) -> None:
+    events = many(4_000, 10)
+    shared = motif.match(events, query)
+    assert bool(sharing) or not is_shared
+    sharing.clear()
+    monkeypatch.setattr(parallel, "cores", lambda: 1)
+    assert motif.match(events, query).equals(shared)
+    assert shared.num_rows > 0
+    assert not sharing
+
+
+@pytest.mark.usefixtures("kernel_cache")
+def test_events_with_a_length_are_shared(sharing: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    queries = [
+        "DEFINE Pair SELECT a.x AS x FROM SEQ(A a; B b) WHERE b.x > 0.9 WITHIN 5 ms",
+        "SELECT p.x AS one, c.x AS two FROM SEQ(Pair p; C c) WHERE c.x > p.x WITHIN 20 ms",
+    ]
+    shared = motif.match(many(4_000, 10), queries)
+    assert shared.num_rows > 50
+    assert max(sharing) > 4
+    monkeypatch.setattr(parallel, "cores", lambda: 1)
+    assert motif.match(many(4_000, 10), queries).equals(shared)
+
+
+@pytest.mark.usefixtures("kernel_cache")
+def test_a_partition_with_most_events_is_shared(sharing: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    query = "SELECT a.x AS one, b.x AS two FROM SEQ(A a; B b) WHERE [k] AND a.x > b.x AND b.x < 0.05 WITHIN 300 ms"
+    events = many(6_000, 10)
+    hot = events.set_column(2, "k", pc.if_else(pc.less(events.column("k"), 7), 7, events.column("k")))
+    monkeypatch.setattr(parallel, "SHARD_ROWS", 500)
+    shared = motif.match(hot, query)
+    assert shared.num_rows > 50
+    assert max(sharing) > 4
+    monkeypatch.setattr(parallel, "SKEWED", 1.0)
+    sharing.clear()
+    assert motif.match(hot, query).equals(shared)
+    assert not sharing
+
+
+def test_few_steps_are_not_shared(sharing: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(joins, "WORTH_SHARING", 1 << 60)
+    assert motif.match(many(500, 1), "SELECT a.x AS one FROM SEQ(A a; B b) WITHIN 9 ms").num_rows > 50
+    assert set(sharing) <= {1}
 
 
 @pytest.mark.parametrize(

@@ -56,8 +56,8 @@ def words(query: Any, **options: Any) -> str:
         ("SELECT * FROM SEQ(A a; NOT B b) WITHIN 10 min", "10 min after its first event: no b may come until then"),
         ("SELECT * FROM SEQ(A a; B b+) WITHIN 1 h", "1 h after its first event: b collects events until then"),
         ("SELECT * FROM SEQ(A a; B b) PICK LAST b", "the end of the input: a later b may still come"),
-        ("SELECT * FROM SEQ(A a; B b) WITHIN 1 h", "parallel by time slices"),
-        ("SELECT * FROM SEQ(A a; B b)", "in sequence, on one core: there is no key, and without WITHIN"),
+        ("SELECT * FROM SEQ(A a; B b) WITHIN 1 h", "parallel by the events that are bound first"),
+        ("SELECT * FROM SEQ(A a; B b)", "parallel by the events that are bound first"),
         ("SELECT * FROM SEQ(A a; B b) WITHIN 1 h CONSUMING a", "and CONSUMING makes every match depend"),
         ("SELECT * FROM SEQ(A a; B b) WHERE [user]", "parallel by key"),
         ("SELECT * FROM SEQ(A a; B b; C c) WHERE a.x = b.x", "by an index on a.x = b.x, then by time: "),
@@ -128,7 +128,7 @@ def test_a_stack() -> None:
     plan = motif.explain(stack, data=EVENTS)
     assert [clause.kind for clause in plan.clauses] == ["Event query"] * 2
     assert "Event query 2 of 2 on DuckDB" in str(plan)
-    assert "composite events begin before their place" in " ".join(str(plan).split())
+    assert "parallel by the events that are bound first" in " ".join(str(plan).split())
     assert plan.mermaid.count("subgraph") == 2
     assert str(motif.explain("; ".join(stack), data=EVENTS)) == str(plan)
 

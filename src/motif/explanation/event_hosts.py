@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from motif.engine.events.parallel import why_in_sequence
-from motif.engine.events.run import compile_from
+from motif.engine.events.run import compile_from, why_in_sequence
 from motif.engine.order import crossing
 from motif.engine.pace import LOAD_FROM_ROWS
 from motif.engine.parallel import SHARD_ROWS
@@ -34,16 +33,16 @@ NO_JOB = "candidates are counted by each task when the query runs; the steps bel
 def text_facts(queries: Sequence[EventQuery], options: EventOptions) -> Iterator[ClauseFacts]:
     """What the text alone tells; types are taken to fit."""
     for number, query in enumerate(queries, 1):
-        yield event_facts(number, _text_sketch(query, options, composed=number > 1))
+        yield event_facts(number, _text_sketch(query, options))
 
 
-def _text_sketch(query: EventQuery, options: EventOptions, *, composed: bool) -> Sketch:
+def _text_sketch(query: EventQuery, options: EventOptions) -> Sketch:
     lifter = EventLifter(query, HostColumns(), "duckdb")
     ways = ways_of(query)
     parts = key_parts(query, options.stream, lifter, ways)
     kept = tuple(c for c in query.conditions if not is_implied(c, parts, lifter, ways))
     conditions = split_conditions(replace(query, conditions=kept), lifter.columns, "duckdb", options.functions)
-    parallel = _parallel(query, keyed=bool(parts), composed=composed)
+    parallel = _parallel(query, keyed=bool(parts))
     estimates = _equal_counts(query)
     return Sketch(query, options.stream, "duckdb", parts, conditions, ways, estimates, options.functions, parallel)
 
@@ -52,21 +51,13 @@ def _equal_counts(query: EventQuery) -> Estimates:
     return Estimates({event.var: 1 for event in (*query.events(), *query.negated())})
 
 
-def _parallel(query: EventQuery, *, keyed: bool, composed: bool) -> str:
+def _parallel(query: EventQuery, *, keyed: bool) -> str:
     if keyed:
-        return f"by key: partitions are dealt out to all cores (from {2 * SHARD_ROWS:,} events on)"
-    why = why_in_sequence(_Bare(query, composed))  # type: ignore[arg-type]  # reads no more than this of a program
+        return f"by key: all cores share the join, or have partitions of their own (from {2 * SHARD_ROWS:,} events on)"
+    why = why_in_sequence(query)
     if why is not None:
         return f"in sequence, on one core: there is no key, and {why}"
-    return f"by time slices that reach into each other by WITHIN, on all cores (from {2 * SHARD_ROWS:,} events on)"
-
-
-class _Bare:
-    """A program of which only the query is known."""
-
-    def __init__(self, query: EventQuery, composed: bool) -> None:
-        self.query = query
-        self.start = 0 if composed else None
+    return "by the events that are bound first: all cores share them where the join takes more than a millisecond"
 
 
 def _sketch(
@@ -113,7 +104,7 @@ def duckdb_facts(queries: Sequence[EventQuery], data: Any, options: EventOptions
         program, source = stack.plan(query, options.functions)
         masks = _masks(program, duckdb.row_sql)
         counts, cost = (None, NOT_COUNTED) if number > 1 else _counted(program, source)
-        parallel = _parallel(program.query, keyed=bool(program.keys), composed=program.start is not None)
+        parallel = _parallel(program.query, keyed=bool(program.keys))
         exprs = crossing(program)
         columns = crossing_notes([duckdb.row_sql(expr) for expr in exprs], source.types_of(exprs))
         steps = [

@@ -22,7 +22,7 @@ time, begin of each event; clock, opening: the same in the unit of WITHIN
 fixed       an event the level must bind, or -1; alive: 0 for consumed events
 bound       the event a level binds; count, item_at, items: the list it binds; item_cursor: where in `positions`
             each event of an EACH list was found; cursor, end: candidates of a level that are left
-state       where to go on, and what was found: named below
+state       where to go on, what was found, and how many steps that took: named below
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from typing import Any
 SINGLE, WHOLE, PREFIX, EACH, ABSENT = 0, 1, 2, 3, 4
 
 # indexes into `settings`
-(DEPTH, WIDTH, WITHIN, SINCE, UNTIL, CONSUMING, INTERVALS, CHOSEN, STEPS, MOST_EACH, SEGMENTS, FIRST_LEVEL, OWN) = (
-    range(13)
-)
+(DEPTH, WIDTH, WITHIN, SINCE, UNTIL, CONSUMING, INTERVALS, CHOSEN, STEPS, MOST_EACH, SEGMENTS) = range(11)
+LEADS_FROM, LEADS_UNTIL = range(11, 13)
+"""Positions at which the event of the first level may be."""
 
 # indexes into `state`
-LEVEL, ENTERING, SEGMENT, FOUND, WRITTEN = range(5)
+LEVEL, ENTERING, SEGMENT, FOUND, WRITTEN, TRIED = range(6)
 
 # what `join` returns
 DONE, PAUSED, TOO_MANY_LISTS = 0, 1, 2
@@ -98,8 +98,8 @@ def join(
     steps = settings[8]
     most_each = settings[9]
     segments = settings[10]
-    first_level = settings[11]
-    own = settings[12]
+    leads_from = settings[11]
+    leads_until = settings[12]
     far = 1 << 61
     gapped = True
     level = state[0]
@@ -165,8 +165,9 @@ def join(
             if what == 0 and since - 1 > after:
                 after = since - 1
             before = min(bounds[segment + 1], until)
-            if level == first_level:
-                before = min(before, own)
+            if level == 0:  # which is an event, as in every way there is one
+                after = max(after, leads_from - 1)
+                before = min(before, leads_until)
             earliest = far
             latest = -far
             last_single = -1
@@ -370,4 +371,5 @@ def join(
     state[2] = segment
     state[3] = found
     state[4] = written
+    state[5] += settings[8] - steps
     return status

@@ -6,14 +6,15 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
+from unittest.mock import patch
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from motif.engine.arrays import arrow
+from motif.engine.events import joins
 from motif.engine.events.functions import Functions
 from motif.engine.events.neighbours import with_neighbours
-from motif.engine.events.parallel import find_in_slices
 from motif.engine.events.promising import with_a_chance
 from motif.engine.events.rows import EventRows
 from motif.engine.events.run import find_matches
@@ -74,13 +75,14 @@ class Engine:
         return events if places is None else events.take(arrow(places))
 
     def matches(
-        self, *, compiled: bool = False, table: pa.Table | None = None, slices: int = 0, threads: int = 1
+        self, *, compiled: bool = False, table: pa.Table | None = None, threads: int = 1
     ) -> list[dict[str, Bound]]:
-        """Every match: the number of the event, or the list of them, of each variable."""
+        """Every match: the number of the event, or the list of them, of each variable.
+
+        `threads`: that share the join, however short it is.
+        """
         rows = EventRows(self.program, self.table if table is None else table)
-        if slices:
-            found = find_in_slices(rows, self.functions, slices, compiled=compiled)
-        else:
+        with patch.object(joins, "WORTH_SHARING", 0):
             found = find_matches(rows, self.functions, compiled=compiled, threads=threads)
         numbers = rows.rows.arrays[self.program.columns.index(Column(NUMBER))].to_pylist()
         repeated = {event.var for event in self.query.events() if event.repeat is not None}

@@ -13,7 +13,6 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import pyarrow as pa
 
-from motif.engine.events.parallel import why_in_sequence
 from motif.errors import UnsupportedQuery
 from motif.ir.event import EventQuery
 from motif.ir.expr import Column
@@ -80,11 +79,10 @@ def _compare(
     if compiled:
         # Otherwise than the plain ones, as it may be that only even seeds, or multiples of three, come here.
         answers["compiled"] = engines.answers(compiled=True, all_events=seed % 4 < 2, threads=3 - seed % 3)
-    if engines.can_be_sliced:
-        answers["slices"] = engines.sliced(compiled=compiled)
+    answers["alone"] = engines.alone(compiled=compiled)
     for name, got in answers.items():
         for number, wanted in expected:
-            if name == "slices" and number not in got:
+            if name == "alone" and number not in got:
                 continue
             if not _agree(wanted, got[number], ordered=engines.is_ordered):
                 tally.differences.append(_difference(seed, name, query, streams[number], wanted, got[number]))
@@ -141,23 +139,19 @@ class _Engines:
         waits = any(way.waits for way in self.program.ways)
         return not self.engine.has_key and (bool(self.query.consuming) or not waits)
 
-    @property
-    def can_be_sliced(self) -> bool:
-        return why_in_sequence(self.program) is None and not self.engine.has_key
-
     def answers(self, *, compiled: bool, all_events: bool, threads: int) -> dict[int, Answer]:
         """`all_events`: those without a chance are not left out before; `threads`: that share a join."""
         table = None if all_events else self.engine.near(compiled=compiled)
         return self._by_stream(self.engine.matches(compiled=compiled, table=table, threads=threads))
 
-    def sliced(self, *, compiled: bool) -> dict[int, Answer]:
-        """The first streams, each by itself in three slices."""
+    def alone(self, *, compiled: bool) -> dict[int, Answer]:
+        """The first streams, each by itself, so that what threads share is one partition wherever there is no key."""
         table = self.engine.table
         column = table.column(self.program.keys[0]).to_numpy()
         answers = {}
         for number in range(min(5, self.streams)):
             own = table.filter(pa.array(column == number))
-            found = self.engine.matches(compiled=compiled, table=own, slices=3)
+            found = self.engine.matches(compiled=compiled, table=own, threads=3)
             answers[number] = self._by_stream(found)[number]
         return answers
 

@@ -217,7 +217,7 @@ class Consumer:
             self.alive,
             self._zeros(deepest),
             self._zeros(13),
-            self._zeros(5),
+            self._zeros(6),
         ]
 
     def _lead(self, number: int) -> int:
@@ -227,7 +227,7 @@ class Consumer:
         return int(is_first) + 2 * int(one.way.waits)
 
     def _settings(self, one: WayJoin) -> list[int]:
-        settings = [int(value) for value in one.settings(0, None, True, 0, None)]
+        settings = [int(value) for value in one.settings(consuming=True)]
         settings[join.STEPS] = 1 << 60  # at one decision point a join is not interrupted
         if self._only_the_first_fires():
             settings[join.CHOSEN] = 0

@@ -1,5 +1,7 @@
 """Matches of one run in the order in which they end, and their leaves, on all cores.
 
+Without a key that is their canonical order: events have one order, in which time rises.
+
 Time is cut into stretches. The matches that end in one are brought into order by one thread, before their columns are
 gathered, which are more: no other thread has to wait for that, and no array is as long as all matches together.
 """
@@ -30,7 +32,10 @@ MOST_BUCKETS = 1 << 18
 
 def leaves_by_end(rows: EventRows, matches: EventMatches, *, compiled: bool | None, threads: int) -> pa.Table:
     """Leaves of matches by when they end, when they begin, then in canonical order; with CONSUMING, as they come."""
-    if rows.intervals:  # when they begin is known of leaves only
+    has_key, are_fired = bool(rows.program.keys), bool(rows.program.query.consuming)
+    if are_fired and not has_key:
+        return leaves(rows, matches, compiled=compiled)
+    if rows.intervals and has_key:  # when they begin is known of leaves only
         return in_time_order([leaves(rows, matches, compiled=compiled)])
     by_loop = compiled is not False and pays(len(matches), lambda: [sort_loop()])
     stretches = _stretches(rows, matches, min(threads, 1 + len(matches) // STRETCH))
@@ -64,17 +69,21 @@ def in_order_of_end(rows: EventRows, matches: EventMatches, *, by_loop: bool) ->
     variables, are_fired = rows.program.variables, bool(rows.program.query.consuming)
     if not len(matches):
         return matches
-    first, last = rows.time[matches.first()], rows.time[matches.last()]
     if by_loop:
         keys = [] if are_fired else matches.keys(variables)
-        order = _sorted_by([last, first, *keys])
+        order = _sorted_by([*_moments(rows, matches), *keys])
         if order is not None:
             return matches.take(order if are_fired else matches.settled(order, keys, variables))
     if not are_fired:
         matches = matches.in_order(variables)
-        first, last = rows.time[matches.first()], rows.time[matches.last()]
-    order = time_order(first, last)
+    moments = _moments(rows, matches)
+    order = time_order(*reversed(moments)) if moments else None
     return matches if order is None else matches.take(order)
+
+
+def _moments(rows: EventRows, matches: EventMatches) -> list[Array]:
+    """When matches end and begin, where events of several partitions have no other order."""
+    return [rows.time[matches.last()], rows.time[matches.first()]] if rows.program.keys else []
 
 
 def _sorted_by(keys: list[Array]) -> Array | None:

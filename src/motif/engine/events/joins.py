@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from copy import copy
 from dataclasses import dataclass
-from itertools import accumulate, chain, pairwise
+from itertools import accumulate, chain
 from typing import Any
 
 import numpy as np
 
 from motif.engine.arrays import Array, lonely_copy, lonely_zeros
 from motif.engine.events.join_plan import planned
-from motif.engine.events.matches import EventMatches, joined
+from motif.engine.events.matches import EventMatches
 from motif.engine.events.rows import EventRows, Groups, Plan
 from motif.engine.events.zones import NOTHING, ZoneMap, zone_map
 from motif.engine.pace import loading_seconds
@@ -24,6 +24,7 @@ from motif.kernels import join
 from motif.kernels.build import join_loop
 from motif.plan.events.codegen import ZONE_NAMES
 from motif.plan.events.program import EventProgram
+from motif.plan.events.steps import Lookup
 from motif.plan.events.ways import Role, Way
 from motif.plan.scalar import Lane, as_int, lane
 
@@ -36,6 +37,13 @@ CONSUMING_PATIENCE = 8
 """Times as long for CONSUMING, whose loop takes longest to compile."""
 ROOM, ROOM_PLAIN = 1 << 16, 1 << 6
 MOST_ROOM = 1 << 22
+SAMPLED = 64
+"""Of so many events that are bound first, one is tried to see how long all of them take."""
+WORTH_SHARING = 100_000
+"""Steps that take a millisecond or two: fewer are not worth other threads."""
+SHARES_PER_THREAD = 2
+"""Several, so that a thread that drew many matches does not finish last by far."""
+Then = Callable[[EventMatches], EventMatches]
 
 
 class TooSlow(Exception):
@@ -84,35 +92,50 @@ class WayJoin:
         self.depth = len(self.steps.elements)
         self.elements = [self.way.elements[e] for e in self.steps.elements]
         lookups = zip(self.elements, self.steps.lookups, strict=True)
-        self.groups = [rows.groups(element.var, lookup) for element, lookup in lookups]
+        self.groups = [self._groups(element.var, lookup) for element, lookup in lookups]
         self.environment = self._environment(code.environment)
         self.fixed_part = self._arguments(plan)
 
+    def _groups(self, var: str, lookup: Lookup | None) -> Groups:
+        """Candidates of a level, and how they are found from the events of another one."""
+        return self.rows.groups(var, lookup, None if lookup is None else self.way.elements[lookup.element].var)
+
     # -- results
 
-    def run(self, *, since: int = 0, until: int | None = None, own: int | None = None) -> EventMatches:
-        """All matches at once."""
-        return joined(list(self.chunks(since=since, until=until, own=own)))
+    def shared(self, threads: int, then: Then) -> list[EventMatches]:
+        """All matches, as `then` leaves them: threads share the events that are bound first, where that pays."""
+        if threads == 1:
+            return [then(chunk) for chunk in self.chunks()]
+        tried = self._lead(1, SAMPLED)
+        found, steps = self._found(range(tried), then)
+        shares = threads * SHARES_PER_THREAD if steps * SAMPLED > WORTH_SHARING else 1
+        cuts = [*(max(self._lead(number, shares), tried) for number in range(shares)), self.rows.count]
+        rest = on_threads(lambda number: self.another()._found(range(*cuts[number : number + 2]), then)[0], shares)
+        return found + list(chain.from_iterable(rest))
 
-    def shared(self, threads: int) -> list[EventMatches]:
-        """All matches, partition after partition, these shared among threads."""
-        bounds = self.rows.bounds
-        cuts = np.searchsorted(bounds[:-1], bounds[-1] * np.arange(1, threads) // threads).tolist()
-        shares = [range(low, high) for low, high in pairwise([0, *cuts, len(bounds) - 1])]
-        found = on_threads(lambda number: list(self.another().chunks(segments=shares[number])), threads)
-        return list(chain.from_iterable(found))
+    def _lead(self, number: int, shares: int) -> int:
+        """The position at which one of some shares of the events that are bound first begins."""
+        leads = self.groups[0].positions
+        place = -(-len(leads) * number // shares)
+        return int(leads[place]) if place < len(leads) else self.rows.count
 
-    def chunks(
-        self, *, since: int = 0, until: int | None = None, own: int | None = None, segments: range | None = None
-    ) -> Iterator[EventMatches]:
-        """Matches in chunks of bounded size; `since` and `until` bound the positions of single events.
+    def _found(self, leads: range, then: Then) -> tuple[list[EventMatches], int]:
+        """Matches of which the first bound event is at these positions, and how many steps it took to find them."""
+        state = self._begin(leads)
+        return [then(chunk) for chunk in self._chunks(leads, state)], int(state[join.TRIED])
 
-        `own`: only matches that begin before this position, where that can be told while joining. `segments`: only
-        those of some partitions.
-        """
-        asked = range(len(self.rows.bounds) - 1) if segments is None else segments
-        settings = self.settings(since, until, False, asked.stop, own)
-        state = self._ints([-1, 0, asked.start - 1, 0, 0])
+    def chunks(self) -> Iterator[EventMatches]:
+        """All matches, in chunks of bounded size."""
+        leads = range(self.rows.count)
+        return self._chunks(leads, self._begin(leads))
+
+    def _begin(self, leads: range) -> Any:
+        """The state of a join over the partitions in which these positions are."""
+        before = np.searchsorted(self.rows.bounds, leads.start, "right") - 2
+        return self._ints([-1, 0, before, 0, 0, 0])
+
+    def _chunks(self, leads: range, state: Any) -> Iterator[EventMatches]:
+        settings = self.settings(leads)
         room, began = ROOM if self.compiled else ROOM_PLAIN, time.monotonic()
         status = join.PAUSED
         while status == join.PAUSED:
@@ -176,32 +199,26 @@ class WayJoin:
         flags = np.ascontiguousarray(values, np.uint8)
         return flags if self.compiled else bytearray(flags.tobytes())
 
-    def settings(self, since: int, until: int | None, consuming: bool, segments: int, own: int | None) -> Any:
+    def settings(self, leads: range | None = None, *, consuming: bool = False) -> Any:
+        """`leads`: positions at which the event that is bound first may be."""
+        leads = range(self.rows.count) if leads is None else leads
         return self._ints(
             [
                 self.depth,
                 self.width,
                 self.rows.within,
-                since,
-                self.rows.count if until is None else until,
+                0,
+                self.rows.count,
                 consuming,
                 self.rows.intervals,
                 self.steps.chosen,
                 PAUSE_STEPS if self.compiled else PAUSE_STEPS_PLAIN,
                 self.rows.program.limits.each_events,
-                segments,
-                -1 if own is None else self._first_level(),
-                0 if own is None else own,
+                np.searchsorted(self.rows.bounds, leads.stop),
+                leads.start,
+                leads.stop,
             ]
         )
-
-    def _first_level(self) -> int:
-        """The level of the event that is certainly the first, or -1."""
-        numbers = [n for n, e in enumerate(self.way.elements) if e.role is not Role.ABSENT]
-        for number in self.way.singles():
-            if all(n == number or number in self.way.before[n] for n in numbers):
-                return self.steps.level(number)
-        return -1
 
     def another(self) -> WayJoin:
         """The same join for another thread: shares everything but what is bound."""

@@ -108,7 +108,7 @@ class EventMatches:
         """By last event, first event, then the events one by one, then by what the variables bind."""
         keys = self.keys(variables)
         order = np.argsort(keys[0], kind="stable")
-        if len(keys) > 1 and not bool((keys[0][order[:-1]] < keys[0][order[1:]]).all()):
+        if len(keys) > 1 and not _is_rising(keys[0][order]):
             order = np.lexsort(keys[::-1])
         return self.take(self.settled(order, keys, variables))
 
@@ -129,6 +129,10 @@ class EventMatches:
             run = slice(int(tied[low]), int(tied[high - 1]) + 2)
             order[run] = sorted(order[run].tolist(), key=lambda m: (self.events_of(m)[1:], self.binding(m, variables)))
         return order
+
+
+def _is_rising(values: Array) -> bool:
+    return bool((values[1:] > values[:-1]).all())
 
 
 def _matrix_keys(columns: Sequence[Array]) -> list[Array]:

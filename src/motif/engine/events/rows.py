@@ -228,28 +228,35 @@ class EventRows:
         found = len(sample.unique())
         return found * self.count / max(len(sample), 1) if 2 * found > len(sample) else found
 
-    def groups(self, var: str, lookup: Lookup | None) -> Groups:
-        """Candidates of a variable by partition, or by equality with an event bound before."""
+    def groups(self, var: str, lookup: Lookup | None, asking: str | None = None) -> Groups:
+        """Candidates of a variable by partition, or by equality with the event of another one, `asking`."""
         positions = self.candidates(var)
-        if lookup is None:
+        if lookup is None or asking is None:
             return Groups(positions, np.searchsorted(positions, self.bounds), np.zeros(0, np.int64))
-        own, other = self.rows.lanes(lookup.own), self.rows.lanes(lookup.other)
+        own = self.rows.lanes(lookup.own)
         positions = positions[own.nulls[positions] == 0]
-        values, inverse = np.unique(own.values[positions], return_inverse=True)
-        pairs = self.segment[positions] * max(len(values), 1) + inverse
-        known, group = np.unique(pairs, return_inverse=True)
-        order = np.argsort(group, kind="stable")
-        starts = np.searchsorted(group[order], np.arange(len(known) + 1))
-        return Groups(positions[order], starts, self._codes(values, known, other.values, other.nulls))
+        values, group = np.unique(own.values[positions], return_inverse=True)
+        known = np.arange(len(values))
+        if len(self.bounds) > 2:  # equal values of several partitions are not one group
+            known, group = np.unique(self.segment[positions] * max(len(values), 1) + group, return_inverse=True)
+        starts = np.concatenate(([0], np.cumsum(np.bincount(group, minlength=len(known)))))
+        codes = np.full(self.count, -1)
+        askers = self.candidates(asking)
+        codes[askers] = self._asked(self.rows.lanes(lookup.other), askers, values, known)
+        return Groups(positions[np.argsort(group, kind="stable")], starts, codes)
 
-    def _codes(self, values: Array, known: Array, asked: Array, nulls: Array) -> Array:
-        if not len(known):
-            return np.full(self.count, -1)
+    def _asked(self, lanes: Lanes, askers: Array, values: Array, known: Array) -> Array:
+        """The group of what some events ask for, -1 where there is none. `known`: pairs of partition and value."""
+        if not len(values):
+            return np.full(len(askers), -1)
+        asked = lanes.values[askers]
         at = np.minimum(np.searchsorted(values, asked), len(values) - 1)
-        pairs = self.segment * len(values) + at
+        found = (lanes.nulls[askers] == 0) & ((values[at] == asked) | ((values[at] != values[at]) & (asked != asked)))
+        if len(self.bounds) == 2:
+            return np.where(found, at, -1)
+        pairs = self.segment[askers] * len(values) + at
         group = np.minimum(np.searchsorted(known, pairs), len(known) - 1)
-        same = (values[at] == asked) | ((values[at] != values[at]) & (asked != asked))
-        return np.where((nulls == 0) & same & (known[group] == pairs), group, -1)
+        return np.where(found & (known[group] == pairs), group, -1)
 
 
 def no_matches(rows: EventRows) -> EventMatches:

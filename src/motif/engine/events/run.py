@@ -17,6 +17,7 @@ from motif.engine.events.picks import apply_picks
 from motif.engine.events.rows import EventRows, no_matches
 from motif.engine.events.simulate import Simulation
 from motif.engine.pace import COMPILE_FROM_ROWS, SMALL_STEP, is_slow, pays, timed
+from motif.ir.event import EventQuery
 from motif.kernels.build import native_joins
 from motif.kernels.native import Native, are_kept
 from motif.plan.events.program import EventProgram
@@ -40,14 +41,19 @@ def match_sorted(
 ) -> pa.Table:
     """Leaves of all matches over events that are partitioned and in order; by when they end, if that is wanted.
 
-    `threads`: that share the partitions in a join, unless it is plain Python, of which one thread runs at a time.
+    `threads`: that share a join, unless it is plain Python, of which one thread runs at a time.
     """
     rows = EventRows(program, table, estimates)
     if not in_order:
         return leaves(rows, find_matches(rows, functions, compiled=compiled, in_order=False), compiled=compiled)
-    is_sorted_later = not (rows.intervals or program.query.consuming)
+    is_sorted_later = not (program.query.consuming or (rows.intervals and program.keys))
     matches = find_matches(rows, functions, compiled=compiled, in_order=not is_sorted_later, threads=threads)
     return leaves_by_end(rows, matches, compiled=compiled, threads=threads)
+
+
+def why_in_sequence(query: EventQuery) -> str | None:
+    """Why a query without a key cannot be shared by all cores; None if it can."""
+    return "CONSUMING makes every match depend on the ones before it" if query.consuming else None
 
 
 def effort(program: EventProgram) -> int:
@@ -108,10 +114,7 @@ def _find(rows: EventRows, functions: Functions, mode: Mode, in_order: bool, thr
     parts = []
     for number in range(len(program.ways)):
         join = WayJoin(rows, number, mode, choose=not tested_later)
-        if threads > 1 and not tested_later:
-            parts += join.shared(threads)
-        else:
-            parts += [functions.filtered(rows, chunk) for chunk in join.chunks()]
+        parts += join.shared(threads, partial(functions.filtered, rows))
     matches = joined(parts)
     if coincide(program.ways):
         matches = matches.distinct()

@@ -19,7 +19,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import types as t
 
 from motif.engine.events.functions import Functions
-from motif.engine.events.parallel import why_in_sequence
+from motif.engine.events.run import why_in_sequence
 from motif.engine.order import crossing, layout
 from motif.errors import MotifError, QueryBindError, did_you_mean
 from motif.hosts.spark.batch import (
@@ -228,9 +228,13 @@ def _with_scalars(program: EventProgram, leaves: DataFrame) -> DataFrame:
 
 def why_one_task(program: EventProgram) -> str | None:
     """Why a query without a key is matched by one task of the cluster; None if by time slices."""
-    if reason := why_in_sequence(program):
+    if reason := why_in_sequence(program.query):
         return reason
     within = program.query.within
+    if within is None:
+        return "without WITHIN a match may reach over the whole input"
+    if program.start is not None:
+        return "composite events begin before their place in the order"
     if not isinstance(within, Duration):
         return "WITHIN n EVENTS counts all events before"
     if within.microseconds >= LONGEST:
