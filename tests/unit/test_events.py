@@ -257,7 +257,7 @@ def sharing(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         return on_threads(work, parts)
 
     monkeypatch.setattr(joins, "on_threads", noted)
-    monkeypatch.setattr(joins, "WORTH_SHARING", 0)
+    monkeypatch.setattr(joins, "WORTH_SHARING", 1)
     monkeypatch.setattr(run, "pays", lambda *_: True)
     monkeypatch.setattr(parallel, "cores", lambda: 4)
     return counts
@@ -286,6 +286,7 @@ def test_shards_and_threads_change_nothing(sharing: list[int], monkeypatch: pyte
     assert motif.match(events, keyed).equals(alone)
     assert max(sharing) > 4
     monkeypatch.setattr(parallel, "SHARD_ROWS", 500)
+    monkeypatch.setattr(parallel, "EVENTS_PER_CALL", 1)
     sharing.clear()
     assert motif.match(events, keyed).equals(alone)
     assert not sharing  # each thread had partitions of its own
@@ -338,6 +339,7 @@ def test_a_partition_with_most_events_is_shared(sharing: list[int], monkeypatch:
     events = many(6_000, 10)
     hot = events.set_column(2, "k", pc.if_else(pc.less(events.column("k"), 7), 7, events.column("k")))
     monkeypatch.setattr(parallel, "SHARD_ROWS", 500)
+    monkeypatch.setattr(parallel, "EVENTS_PER_CALL", 1)
     shared = motif.match(hot, query)
     assert shared.num_rows > 50
     assert max(sharing) > 4

@@ -82,7 +82,7 @@ class Engine:
         `threads`: that share the join, however short it is.
         """
         rows = EventRows(self.program, self.table if table is None else table)
-        with patch.object(joins, "WORTH_SHARING", 0):
+        with patch.object(joins, "WORTH_SHARING", 1):
             found = find_matches(rows, self.functions, compiled=compiled, threads=threads)
         numbers = rows.rows.arrays[self.program.columns.index(Column(NUMBER))].to_pylist()
         repeated = {event.var for event in self.query.events() if event.repeat is not None}

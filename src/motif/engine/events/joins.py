@@ -40,7 +40,7 @@ MOST_ROOM = 1 << 22
 SAMPLED = 64
 """Of so many events that are bound first, one is tried to see how long all of them take."""
 WORTH_SHARING = 100_000
-"""Steps that take a millisecond or two: fewer are not worth other threads."""
+"""Steps that take a millisecond or so: fewer are not worth another share."""
 SHARES_PER_THREAD = 2
 """Several, so that a thread that drew many matches does not finish last by far."""
 Then = Callable[[EventMatches], EventMatches]
@@ -108,7 +108,7 @@ class WayJoin:
             return [then(chunk) for chunk in self.chunks()]
         tried = self._lead(1, SAMPLED)
         found, steps = self._found(range(tried), then)
-        shares = threads * SHARES_PER_THREAD if steps * SAMPLED > WORTH_SHARING else 1
+        shares = max(min(threads * SHARES_PER_THREAD, steps * SAMPLED // WORTH_SHARING), 1)
         cuts = [*(max(self._lead(number, shares), tried) for number in range(shares)), self.rows.count]
         rest = on_threads(lambda number: self.another()._found(range(*cuts[number : number + 2]), then)[0], shares)
         return found + list(chain.from_iterable(rest))

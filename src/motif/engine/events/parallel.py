@@ -6,6 +6,8 @@ where most are of one partition, the threads share the events that are bound fir
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pyarrow as pa
 
@@ -25,6 +27,8 @@ from motif.plan.events.steps import Estimates
 
 SAMPLE = 30_000
 """Events by which the order of steps is chosen."""
+EVENTS_PER_CALL = 15_000
+"""Events that are matched in the time which a shard takes whatever its size, in Python, while all others wait."""
 LOOKED_AT = 4_000
 """Events by which partitions are compared."""
 SKEWED = 0.5
@@ -67,7 +71,8 @@ def _estimates(program: EventProgram, events: pa.Table, plan: Layout, group: Arr
 
 def _shards(group: Array) -> int:
     """Shards of whole partitions; one where a partition has most of the events."""
-    shards = min(cores() * SHARDS_PER_CORE, len(group) // SHARD_ROWS)
+    best = math.isqrt(len(group) // EVENTS_PER_CALL)  # as for rows, see `shards_of` there
+    shards = min(cores() * SHARDS_PER_CORE, len(group) // SHARD_ROWS, best)
     if shards < 2 or cores() == 1:
         return 1
     _, counts = np.unique(group[:: len(group) // LOOKED_AT + 1], return_counts=True)
