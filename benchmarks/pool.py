@@ -8,6 +8,7 @@ import selectors
 import signal
 import subprocess
 import sys
+import time
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -16,11 +17,14 @@ from typing import Any, Self
 from contenders import CONTENDERS
 from definitions import HERE, Point, Workload
 from generators import DATA
+from processes import tree_cpu
 
 LONGEST_S = 120
 """One run of one contender may take this long."""
 SHARED = ("spark", "flink")
-"""Groups whose process is too dear to be started for every size."""
+"""Groups whose process is too dear to be started for every size: a JVM each."""
+REST_S, LONGEST_REST_S = 0.05, 3.0
+"""A JVM compiles and collects after its answer: who is next waits until it takes half of a core at most, or so long."""
 Row = dict[str, Any]
 
 
@@ -90,6 +94,16 @@ class Worker:
         self.warm.add(contender)
         return answer
 
+    def rest(self) -> None:
+        """Wait until it has stopped working."""
+        end, before = time.monotonic() + LONGEST_REST_S, tree_cpu(self.process.pid)
+        while time.monotonic() < end:
+            time.sleep(REST_S)
+            now = tree_cpu(self.process.pid)
+            if now - before < REST_S / 2:
+                return
+            before = now
+
     def close(self) -> None:
         """Let it end; it has some seconds for that."""
         if self.process.stdin is not None:
@@ -112,6 +126,8 @@ class Pool:
 
     def __init__(self) -> None:
         self.workers: dict[str, Worker] = {}
+        self.last: str | None = None
+        """The group that was asked last."""
 
     def __enter__(self) -> Self:
         return self
@@ -120,10 +136,14 @@ class Pool:
         self.close()
 
     def worker(self, contender: str) -> Worker:
-        """Its process, started where there is none."""
-        if group(contender) not in self.workers:
-            self.workers[group(contender)] = Worker(contender)
-        return self.workers[group(contender)]
+        """Its process, started where there is none, once the one that was asked last has stopped working."""
+        name = group(contender)
+        if self.last in SHARED and self.last != name and self.last in self.workers:
+            self.workers[self.last].rest()
+        self.last = name
+        if name not in self.workers:
+            self.workers[name] = Worker(contender)
+        return self.workers[name]
 
     def end(self, contender: str) -> None:
         """Its process has failed, or does not come to an end."""

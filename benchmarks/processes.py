@@ -30,13 +30,13 @@ def measurement(contender: str, wall: float, cpu: float, answer: int | None) -> 
     }
 
 
-def tree() -> list[int]:
-    """This process and all below it."""
+def tree(root: int | None = None) -> list[int]:
+    """A process, this one where none is named, and all below it."""
     parents: dict[int, list[int]] = {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit() and (stat := _stat(int(entry.name))):
             parents.setdefault(int(stat[1]), []).append(int(entry.name))
-    found = [os.getpid()]
+    found = [root or os.getpid()]
     for process in found:
         found += parents.get(process, [])
     return found
@@ -50,9 +50,9 @@ def _stat(process: int) -> list[str]:
         return []
 
 
-def tree_cpu() -> float:
-    """CPU seconds of this process and all below it, ended ones included."""
-    return sum(int(ticks) for process in tree() for ticks in _stat(process)[11:15]) / TICKS
+def tree_cpu(root: int | None = None) -> float:
+    """CPU seconds of such a tree, of processes that ended included."""
+    return sum(int(ticks) for process in tree(root) for ticks in _stat(process)[11:15]) / TICKS
 
 
 def reset_peaks() -> None:
