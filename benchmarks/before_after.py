@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from definitions import Workload, load
@@ -13,15 +13,27 @@ NOTED = 1.25
 """Changes by less than that are noise."""
 ANSWERS = ("motif", "match", "spark motif", "spark match", "latency", "pushed", "cold first")
 """Contenders that are Motif as people meet it."""
+Place = tuple[str, int, int, str]
+OF_SPARK, IN_PROCESS = ("spark sort",), ("duckdb", "cold duckdb")
+"""Floors that tell what the machine changed by: of the same host, and not Motif, which changed itself."""
 HEAD = ("question", "size", "Motif", "first", "now", "its floor then and now", "times as fast")
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One of Motif's contenders at one size in one run, and what its host cost then."""
+
+    engine: str
+    figure: Figure
+    floor: Figure | None
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
     """One of Motif's contenders at one size, when it was first measured and by the last run."""
 
-    before: Figure
-    after: Figure
+    before: Measured
+    after: Measured
 
     @property
     def factor(self) -> float:
@@ -29,7 +41,7 @@ class Change:
         machine = 1.0
         if self.before.floor is not None and self.after.floor is not None:
             machine = self.before.floor.wall / self.after.floor.wall
-        return _value(self.before) / _value(self.after) / machine
+        return _value(self.before.figure) / _value(self.after.figure) / machine
 
     @property
     def is_noted(self) -> bool:
@@ -43,24 +55,34 @@ def changes(workloads: Iterable[Workload]) -> str:
 
 
 def _changes(workloads: Iterable[Workload]) -> Iterator[Change]:
-    first: dict[tuple[object, ...], tuple[str, Figure]] = {}
-    last: dict[tuple[object, ...], tuple[str, Figure]] = {}
+    first: dict[Place, Measured] = {}
+    last: dict[Place, Measured] = {}
     for rows in runs(workloads):
         engines = {_place(row): str(row.get("engine") or row["commit"]) for row in rows}
-        for figure in summarize(row for row in rows if has_figures(row)):
-            if figure.contender not in ANSWERS:
-                continue
-            place = (figure.workload.name, figure.rows, figure.keys, figure.contender)
-            measured = (engines[place], figure)
-            first.setdefault(place, measured)
-            last[place] = measured
-    for place, (engine, before) in first.items():
-        if last[place][0] != engine:
-            yield Change(before, last[place][1])
+        figures = {_place_of(figure): figure for figure in summarize(row for row in rows if has_figures(row))}
+        for place, figure in figures.items():
+            if figure.contender in ANSWERS:
+                measured = Measured(engines[place], figure, _floor(figure, figures))
+                first.setdefault(place, measured)
+                last[place] = measured
+    for place, before in first.items():
+        if last[place].engine != before.engine:
+            yield Change(before, last[place])
 
 
-def _place(row: Row) -> tuple[object, ...]:
-    return (row["workload"], int(row["rows"]), int(row["keys"]), row["contender"])
+def _floor(figure: Figure, figures: Mapping[Place, Figure]) -> Figure | None:
+    """What its host cost in the same run."""
+    names = OF_SPARK if figure.contender.startswith("spark ") else IN_PROCESS
+    places = ((*_place_of(figure)[:3], name) for name in names)
+    return next((figures[place] for place in places if place in figures), None)
+
+
+def _place_of(figure: Figure) -> Place:
+    return (figure.workload.name, figure.rows, figure.keys, figure.contender)
+
+
+def _place(row: Row) -> Place:
+    return (str(row["workload"]), int(row["rows"]), int(row["keys"]), str(row["contender"]))
 
 
 def _value(figure: Figure) -> float:
@@ -69,9 +91,9 @@ def _value(figure: Figure) -> float:
 
 
 def _cells(change: Change) -> tuple[str, ...]:
-    before, after = change.before, change.after
+    before, after = change.before.figure, change.after.figure
     unit = "ms" if "p99 ms" in after.others else "s"
-    floors = [figure.floor for figure in (before, after)]
+    floors = [measured.floor for measured in (change.before, change.after)]
     then = " and ".join("-" if floor is None else f"{floor.wall:.3g} s" for floor in floors)
     return (
         after.workload.name,

@@ -85,8 +85,9 @@ kept and of the time of a batch; *final state mb* is what is kept once time has 
 ## Before and after
 
 What Motif takes, when it was first measured and now, where that changed by more than a quarter: seconds, or
-milliseconds at the 99th percentile for single events. The last column has taken off what the floor changed by, which
-was the machine; where there is no floor, the machine is in it.
+milliseconds at the 99th percentile for single events. The last column has taken off what the floor of
+the same host (DuckDB, `spark sort`) changed by, which was the machine; where there is no floor, the machine is in it.
+Of small tables on Spark that floor is mostly scheduling, and varies by as much as this table notes.
 
 {changes}
 

@@ -37,7 +37,7 @@ HOST_ALONE = {
     "spark files": "To read the columns in one task takes",
 }
 DISTRIBUTED = ("spark plain", "flink", "flink-plain")
-RANKS = ((IN_PROCESS, "in process"), (ON_SPARK, "on Spark"), (FROM_ROWS, "on Spark, reading no file by itself,"))
+RANKS = ((IN_PROCESS, "in process"), (ON_SPARK, "on Spark"), (FROM_ROWS, "on Spark from rows that Spark reads"))
 PLAIN_LOOP = f"""\
 Below {LOAD_FROM_ROWS:,} rows the loop of a new process is plain Python until it has taken {LOADING_SECONDS * 1e3:g} ms
 all together, and is then loaded from disk. Where it was never compiled before, it is plain below
