@@ -14,8 +14,8 @@ NOTED = 1.25
 ANSWERS = ("motif", "match", "spark motif", "spark match", "latency", "pushed", "cold first")
 """Contenders that are Motif as people meet it."""
 Place = tuple[str, int, int, str]
-OF_SPARK, IN_PROCESS = ("spark sort",), ("duckdb", "cold duckdb")
-"""Floors that tell what the machine changed by: of the same host, and not Motif, which changed itself."""
+HOST_FLOOR = {"spark": "spark sort", "cold": "cold duckdb"}
+"""By how a contender begins, otherwise `duckdb`: what tells how the machine changed. Not Motif, which changed, too."""
 HEAD = ("question", "size", "Motif", "first", "now", "its floor then and now", "times as fast")
 
 
@@ -72,9 +72,8 @@ def _changes(workloads: Iterable[Workload]) -> Iterator[Change]:
 
 def _floor(figure: Figure, figures: Mapping[Place, Figure]) -> Figure | None:
     """What its host cost in the same run."""
-    names = OF_SPARK if figure.contender.startswith("spark ") else IN_PROCESS
-    places = ((*_place_of(figure)[:3], name) for name in names)
-    return next((figures[place] for place in places if place in figures), None)
+    name = HOST_FLOOR.get(figure.contender.partition(" ")[0], "duckdb")
+    return figures.get((*_place_of(figure)[:3], name))
 
 
 def _place_of(figure: Figure) -> Place:

@@ -98,7 +98,9 @@ class WayJoin:
 
     def _groups(self, var: str, lookup: Lookup | None) -> Groups:
         """Candidates of a level, and how they are found from the events of another one."""
-        return self.rows.groups(var, lookup, None if lookup is None else self.way.elements[lookup.element].var)
+        if lookup is None:
+            return self.rows.by_partition(var)
+        return self.rows.by_equality(var, lookup, self.way.elements[lookup.element].var)
 
     # -- results
 
@@ -207,7 +209,7 @@ class WayJoin:
                 self.depth,
                 self.width,
                 self.rows.within,
-                0,
+                0,  # where single events may be; the loop for CONSUMING writes here what a decision point may take
                 self.rows.count,
                 consuming,
                 self.rows.intervals,

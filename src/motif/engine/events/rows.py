@@ -228,16 +228,22 @@ class EventRows:
         found = len(sample.unique())
         return found * self.count / max(len(sample), 1) if 2 * found > len(sample) else found
 
-    def groups(self, var: str, lookup: Lookup | None, asking: str | None = None) -> Groups:
-        """Candidates of a variable by partition, or by equality with the event of another one, `asking`."""
+    @property
+    def _is_one_partition(self) -> bool:
+        return len(self.bounds) == 2
+
+    def by_partition(self, var: str) -> Groups:
+        """Candidates of a variable in each partition."""
         positions = self.candidates(var)
-        if lookup is None or asking is None:
-            return Groups(positions, np.searchsorted(positions, self.bounds), np.zeros(0, np.int64))
-        own = self.rows.lanes(lookup.own)
+        return Groups(positions, np.searchsorted(positions, self.bounds), np.zeros(0, np.int64))
+
+    def by_equality(self, var: str, lookup: Lookup, asking: str) -> Groups:
+        """Candidates of a variable that are equal to an event of another one, `asking`, in its partition."""
+        positions, own = self.candidates(var), self.rows.lanes(lookup.own)
         positions = positions[own.nulls[positions] == 0]
         values, group = np.unique(own.values[positions], return_inverse=True)
         known = np.arange(len(values))
-        if len(self.bounds) > 2:  # equal values of several partitions are not one group
+        if not self._is_one_partition:  # equal values of several are not one group
             known, group = np.unique(self.segment[positions] * max(len(values), 1) + group, return_inverse=True)
         starts = np.concatenate(([0], np.cumsum(np.bincount(group, minlength=len(known)))))
         codes = np.full(self.count, -1)
@@ -252,7 +258,7 @@ class EventRows:
         asked = lanes.values[askers]
         at = np.minimum(np.searchsorted(values, asked), len(values) - 1)
         found = (lanes.nulls[askers] == 0) & ((values[at] == asked) | ((values[at] != values[at]) & (asked != asked)))
-        if len(self.bounds) == 2:
+        if self._is_one_partition:
             return np.where(found, at, -1)
         pairs = self.segment[askers] * len(values) + at
         group = np.minimum(np.searchsorted(known, pairs), len(known) - 1)
