@@ -50,6 +50,11 @@ def test_every_clause_reports_its_own_mistake() -> None:
         ("WITHN 5 s", "did you mean WITHIN?"),
         ("WHER a.x > 1", "did you mean WHERE?"),
         ("WITHIN 5 s CONSUMNG a", "did you mean CONSUMING?"),
+        ("WHERE a.x > 1\nWITHN 5 s", "did you mean WITHIN?"),
+        ("WHERE a.x > 1 PICKS LAST b", "did you mean PICK?"),
+        ("WHERE a.x > 1\nwith > 3", "join conditions with AND, or write WHERE FILTER to have one on each line"),
+        ("WITHIN 5 minuts", "did you mean minutes?"),
+        ("WITHIN 5 parsecs", "write 5 min, or 5 EVENTS"),
         ("foo", "the clauses are WHERE, PICK, WITHIN, RETURN, CONSUMING"),
     ],
 )
@@ -64,6 +69,14 @@ def test_a_misspelt_from(rest: str) -> None:
     assert is_event_query(text)
     (error,) = diagnose_events(text)
     assert (error.column, error.hint) == (10, "did you mean FROM?")
+
+
+@pytest.mark.parametrize("item", ["a.x AS room", "a.room", "a.x AS form", "a.x AS one, a.y AS from_"])
+@pytest.mark.parametrize("source", ["", "events ", "room "])
+def test_names_like_from_are_names(item: str, source: str) -> None:
+    text = f"SELECT {item} FROM {source}SEQ(A a; B b)"
+    assert is_event_query(text)
+    assert diagnose_events(text) == []
 
 
 def test_too_many_variables() -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from motif.errors import perhaps
 from motif.ir.event import Attribute
 from motif.ir.expr import Call, Column, Expr
-from motif.lang.lexer import Tokens
+from motif.lang.lexer import Kind, Tokens
 from motif.lang.scope import Place
 from motif.lang.snoop.expression import EventExpressionParser
 from motif.lang.snoop.names import Names
@@ -52,18 +53,21 @@ def _terms(parser: EventExpressionParser) -> list[Expr]:
 
 
 def _refuse_rest(parser: EventExpressionParser, lines: bool) -> None:
-    token = parser.peek()
-    hint = None
-    if parser.on_new_line() and not lines:
+    hint = _word_hint(parser)
+    if hint is None and parser.on_new_line() and not lines:
         hint = "join conditions with AND, or write WHERE FILTER to have one on each line"
     elif parser.at_op("["):
         hint = "write AND before ["
-    parser.fail_expected("AND, OR, another operator, or the next clause", hint or _word_hint(token.text))
+    parser.fail_expected("AND, OR, another operator, or the next clause", hint)
 
 
-def _word_hint(text: str) -> str | None:
+def _word_hint(parser: EventExpressionParser) -> str | None:
+    """For a word that an operator does not make part of a condition: what it may have been meant for."""
+    token, following = parser.peek(), parser.peek(1)
     order = {"GROUP": "matches are not grouped", "ORDER": "matches come in the order of their events"}
-    return order.get(text.upper())
+    if token.kind is not Kind.NAME or token.quoted or following.kind is Kind.OP:
+        return None
+    return order.get(token.text.upper()) or perhaps(token.text, SECTIONS)
 
 
 def _sorted(parser: EventExpressionParser, terms: list[Expr]) -> tuple[tuple[Expr, ...], tuple[Attribute, ...], int]:

@@ -55,7 +55,8 @@ def misspelt_from(tokens: Tokens, end: int) -> int | None:
     """Where FROM seems to be meant: a word like it before `SEQ(`, or another operator, or `source SEQ(`."""
     for index in range(1, min(end, len(tokens) - 3)):
         token, (one, two, three) = tokens[index], tokens.items[index + 1 : index + 4]
-        is_named = one.kind in (Kind.NAME, Kind.STRING) and at_operator(two, three)
+        is_source = one.kind in (Kind.NAME, Kind.STRING) and not one.is_word("FROM")  # which would be the right one
+        is_named = is_source and at_operator(two, three)
         is_before_pattern = tokens.parent[index] < 0 and (at_operator(one, two) or is_named)
         is_other_word = token.kind is Kind.NAME and not token.is_word("FROM")
         if is_before_pattern and is_other_word and perhaps(token.text, ("FROM",)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from decimal import Decimal
 
@@ -65,12 +66,22 @@ def _amounts(cursor: Cursor, what: str, bare_seconds: bool) -> int:
             text = cursor.previous.text
             counts = not bare_seconds and what.isupper()  # WITHIN
             hint = f"write {text} min, or {text} EVENTS" if counts else f"write {text} s or {text} min"
+            hint = _unit_meant(cursor) or hint
             cursor.fail(f"{describe(cursor.previous)} has no unit of time", cursor.span_from(start), hint)
         if unit in CALENDAR:
             message = f"{what} needs a fixed length of time, and a {unit.lower()} has none"
             cursor.fail(message, cursor.span_from(start), "count in days: 30 days", UnsupportedQuery)
         total += int((number * FIXED[unit]).to_integral_value())
     return total
+
+
+def _unit_meant(cursor: Cursor) -> str | None:
+    """A hint where the word behind a number is much like a unit."""
+    token = cursor.peek()
+    if token.kind is not Kind.NAME or token.quoted:
+        return None
+    near = difflib.get_close_matches(token.value.upper(), GLUED_UNITS, n=1, cutoff=0.75)
+    return f"did you mean {near[0].lower()}?" if near else None
 
 
 def _amount(cursor: Cursor) -> tuple[Decimal, str | None]:
