@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import threading
 import warnings
 from collections import defaultdict
 from collections.abc import Callable
@@ -347,6 +348,15 @@ def test_a_partition_with_most_events_is_shared(sharing: list[int], monkeypatch:
     sharing.clear()
     assert motif.match(hot, query).equals(shared)
     assert not sharing
+
+
+@pytest.mark.usefixtures("kernel_cache", "sharing")
+def test_a_long_join_asks_whether_it_is_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(joins, "PAUSE_STEPS", 500)
+    asked: list[str] = []
+    monkeypatch.setattr(joins, "check_wanted", lambda: asked.append(threading.current_thread().name))
+    motif.match(many(2_000, 10), "SELECT a.x AS one FROM SEQ(A a; B b) WHERE a.x + b.x = 7 WITHIN 30 ms")
+    assert sum(name.startswith("motif-match") for name in asked) > 8
 
 
 def test_few_steps_are_not_shared(sharing: list[int], monkeypatch: pytest.MonkeyPatch) -> None:

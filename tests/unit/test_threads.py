@@ -9,7 +9,7 @@ import time
 import pytest
 
 from motif.engine import threads
-from motif.engine.threads import on_threads
+from motif.engine.threads import check_wanted, on_threads
 
 
 @pytest.fixture(autouse=True)
@@ -63,6 +63,27 @@ def test_nothing_goes_on_after_an_error() -> None:
     assert count < 39, "those that had not begun are not begun"
     time.sleep(0.2)
     assert len(done) == count
+
+
+def test_what_runs_ends_once_nobody_waits_for_it() -> None:
+    began = threading.Barrier(3)
+
+    def work(number: int) -> None:
+        began.wait(10)
+        if number == 1:
+            raise ValueError("the second one")
+        deadline = time.monotonic() + 60
+        while number == 2 and time.monotonic() < deadline:
+            check_wanted()
+            time.sleep(0.001)
+        ended.append(number)
+
+    ended: list[int] = []
+    with pytest.raises(ValueError, match="the second one"):
+        on_threads(work, 3)
+    assert ended == [0]
+    assert on_threads(lambda _: check_wanted(), 3) == [None] * 3, "what comes after is wanted"
+    check_wanted()
 
 
 def test_callers_on_several_threads_share_them() -> None:

@@ -14,6 +14,7 @@ import pyarrow as pa
 from motif.engine.arrays import Array, Codebook, Lanes, bounds_of, flat, plain_type, to_lanes, truth
 from motif.engine.matches import Matches
 from motif.engine.pace import pays
+from motif.engine.threads import check_wanted
 from motif.engine.vector import Vectors
 from motif.errors import LimitExceeded, MotifError, QueryDataError
 from motif.ir.query import MatchMode, SkipTo
@@ -167,6 +168,7 @@ class Run:
             labels = self._room(room, np.int32)
             stacks = [self._zeros(depth * width) for width in (1, 1, self.program.environment.signature, 1)]
             status = loop(*fixed[:-2], state, fixed[-2], *stacks, *spaces, labels, fixed[-1])
+            check_wanted()
             found, written = int(state[search.FOUND]), int(state[search.WRITTEN])
             if status > search.UNDECIDED:
                 raise self._failure(status)

@@ -22,17 +22,35 @@ def on_threads(work: Callable[[int], T], parts: int) -> list[T]:
     if parts == 1 or _THREAD.is_ours:
         return [work(number) for number in range(parts)]
     pool = _pool(os.getpid(), cores())
-    futures = [pool.submit(work, number) for number in range(parts)]
+    given_up = threading.Event()
+
+    def part(number: int) -> T:
+        _THREAD.given_up = given_up
+        return work(number)
+
+    futures = [pool.submit(part, number) for number in range(parts)]
     try:
         return [future.result() for future in futures]
     finally:  # after an error, or Ctrl-C, nothing goes on behind the caller's back
+        given_up.set()
         for future in futures:
             future.cancel()
         wait(futures)
 
 
+class GivenUp(BaseException):
+    """Nobody waits for this part any more."""
+
+
+def check_wanted() -> None:
+    """For loops that may take long: end this part of the work if the others have failed, or Ctrl-C came."""
+    if _THREAD.given_up.is_set():
+        raise GivenUp
+
+
 class _Thread(threading.local):
     is_ours = False
+    given_up = threading.Event()  # of threads that nobody started here: never set
 
 
 _THREAD = _Thread()

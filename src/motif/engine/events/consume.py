@@ -14,6 +14,7 @@ from motif.engine.events.joins import Mode, WayJoin
 from motif.engine.events.matches import EventMatches, joined
 from motif.engine.events.rows import EventRows, no_matches
 from motif.engine.events.step import Step
+from motif.engine.threads import check_wanted
 from motif.ir.event import PickMode
 from motif.kernels import consume, join
 from motif.kernels.build import consume_loop, reach_loop
@@ -150,6 +151,7 @@ class Consumer:
             settings = self._ints([self._width, len(fixed[1]), pause, most, twins])
             status = loop(settings, *fixed, *spaces, state, fired, fired_items, *self._tuples())
             self.mode.check(began)
+            check_wanted()
             parts.append(self._harvest(state, fired, fired_items))
             if status == consume.GROW and int(state[consume.POINT]) == reached:
                 room, most = room * 4, most * 2

@@ -18,7 +18,7 @@ from motif.engine.events.matches import EventMatches
 from motif.engine.events.rows import EventRows, Groups, Plan
 from motif.engine.events.zones import NOTHING, ZoneMap, zone_map
 from motif.engine.pace import loading_seconds
-from motif.engine.threads import on_threads
+from motif.engine.threads import check_wanted, on_threads
 from motif.errors import LimitExceeded, QueryDataError
 from motif.kernels import join
 from motif.kernels.build import join_loop
@@ -30,7 +30,7 @@ from motif.plan.scalar import Lane, as_int, lane
 
 PAUSE_STEPS = 50_000_000
 PAUSE_STEPS_PLAIN = 50_000
-"""After so many steps the loop comes back, so that Ctrl-C is heard."""
+"""After so many steps the loop comes back, so that Ctrl-C is heard, on whatever thread it runs."""
 PLAIN_SECONDS = 0.5
 """After so long a plain loop is given up where it may be compiled."""
 CONSUMING_PATIENCE = 8
@@ -144,6 +144,7 @@ class WayJoin:
             out, items = self._room(room * self.width), self._room(room if self._has_lists else 1)
             status = self._call(settings, state, out, items)
             self.mode.check(began)
+            check_wanted()
             found, written = int(state[join.FOUND]), int(state[join.WRITTEN])
             yield self._matches(_array(out, found * self.width), _array(items, written))
             state[join.FOUND] = state[join.WRITTEN] = 0
