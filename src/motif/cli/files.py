@@ -12,11 +12,10 @@ from typing import IO, Any
 
 import pyarrow as pa
 
+from motif import limits
 from motif.errors import LimitExceeded, MotifError
-from motif.limits import LIMITS
 
 _LONGEST_PATH = 255
-_MOST_BYTES = 4 * LIMITS.query_chars + 3
 
 
 def read_query(name: str) -> str:
@@ -44,9 +43,10 @@ def _is_text(name: str) -> bool:
 
 
 def _read(file: IO[bytes], name: str) -> bytes:
-    data = file.read(_MOST_BYTES + 1)
-    if len(data) > _MOST_BYTES:
-        raise LimitExceeded(f"{name} is too long for a query (query_chars = {LIMITS.query_chars})")
+    most = 4 * limits.LIMITS.query_chars + 3  # a character has up to four bytes, a byte order mark three
+    data = file.read(most + 1)
+    if len(data) > most:
+        raise LimitExceeded(f"{name} is too long for a query (query_chars = {limits.LIMITS.query_chars})")
     return data
 
 

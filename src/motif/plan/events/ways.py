@@ -13,6 +13,7 @@ from enum import StrEnum
 from itertools import combinations, islice, pairwise, product
 from typing import TypeAlias, assert_never
 
+from motif import limits
 from motif.errors import LimitExceeded, UnsupportedQuery
 from motif.ir.event import (
     AnyOf,
@@ -27,7 +28,6 @@ from motif.ir.event import (
     Sequence,
     TimedSequence,
 )
-from motif.limits import LIMITS
 
 
 class Role(StrEnum):
@@ -118,9 +118,9 @@ def ways_of(query: EventQuery) -> tuple[Way, ...]:
     for tree in _spelled_out(query.pattern, query):
         way = _Linear().way(tree)
         found.append(replace(way, waits=_waits(way, query)))
-        if len(found) > LIMITS.pattern_ways:
+        if len(found) > limits.LIMITS.pattern_ways:
             raise LimitExceeded(
-                f"the pattern can be matched in more than pattern_ways = {LIMITS.pattern_ways} ways",
+                f"the pattern can be matched in more than pattern_ways = {limits.LIMITS.pattern_ways} ways",
                 source=query.source,
                 span=query.pattern.span,
                 hint="use fewer parts in ANY and OR, or several queries",
@@ -180,7 +180,7 @@ def _combined(kind: str, items: tuple[Pattern, ...], query: EventQuery, low: int
 
 def _few(trees: Iterator[_Tree]) -> tuple[_Tree, ...]:
     """No more than it takes to notice that there are too many."""
-    return tuple(islice(trees, LIMITS.pattern_ways + 1))
+    return tuple(islice(trees, limits.LIMITS.pattern_ways + 1))
 
 
 def _event(event: Event, query: EventQuery) -> Iterator[_Tree]:

@@ -1,0 +1,103 @@
+"""Every limit is what `motif.limits.LIMITS` says at the time of the call, and is told by its name."""
+
+from __future__ import annotations
+
+import datetime as dt
+import logging
+from collections.abc import Callable
+from dataclasses import fields, replace
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+import motif
+from motif import limits
+from motif.cli.files import read_query
+from motif.errors import LimitExceeded
+
+ROWS = pa.table({"id": range(40), "v": [0] * 40})
+EVENTS = pa.table(
+    {
+        "ts": [dt.datetime(2026, 1, 1, 0, 0, second) for second in range(10)],
+        "type": ["A"] * 9 + ["B"],
+        "v": range(10),
+    }
+)
+
+
+def rows(pattern: str = "A", define: str = "A AS v = 0", measures: str = "MATCH_NUMBER() AS n") -> Callable[[], object]:
+    clause = f"MATCH_RECOGNIZE (ORDER BY id MEASURES {measures} PATTERN ({pattern}) DEFINE {define})"
+    return lambda: motif.sql(f"SELECT * FROM t {clause}", tables={"t": ROWS})
+
+
+def events(pattern: str, rest: str = "") -> Callable[[], object]:
+    return lambda: motif.match(EVENTS, f"SELECT * FROM {pattern} {rest}")
+
+
+SLOW = rows("A+ B", "A AS v = 0, B AS v > 1 + FIRST(A.v) + LAST(A.v)")
+"""From every row a search to the end, whose dead ends depend on the match."""
+
+RAISING: dict[str, tuple[int, Callable[[], object]]] = {
+    "query_chars": (30, rows()),
+    "nesting_depth": (3, rows(define="A AS ((((v)))) = 0")),
+    "pattern_variables": (1, events("SEQ(A a; B b)")),
+    "quantifier_bound": (4, rows("A{5}")),
+    "pattern_states": (8, rows("A{9}")),
+    "permute_items": (2, rows("PERMUTE(A, B, C)")),
+    "pattern_ways": (1, events("OR(A a, B b)")),
+    "each_events": (3, events("SEQ(A a+; B b)", "PICK EACH a")),
+    "navigation_offset": (2, rows(define="A AS PREV(v, 3) = 0")),
+    "literal_digits": (3, rows(define="A AS v < 12345")),
+    "identifier_chars": (6, rows("LONGNAME", "LONGNAME AS v = 0")),
+    "match_steps": (30, SLOW),
+}
+
+
+@pytest.mark.filterwarnings("ignore:PICK EACH")
+@pytest.mark.parametrize("name", RAISING)
+def test_a_limit_that_was_set_is_the_one_that_holds(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    low, ask = RAISING[name]
+    try:
+        ask()
+    except LimitExceeded as error:
+        pytest.fail(f"the default is reached: {error}")
+    monkeypatch.setattr(limits, "LIMITS", replace(limits.LIMITS, **{name: low}))
+    with pytest.raises(LimitExceeded, match=name):
+        ask()
+
+
+def test_a_query_file_is_read_up_to_the_limit_of_now(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    path = tmp_path / "q.sql"
+    path.write_text("x" * 300)
+    monkeypatch.setattr(limits, "LIMITS", replace(limits.LIMITS, query_chars=50))
+    with pytest.raises(LimitExceeded, match="query_chars = 50"):
+        read_query(str(path))
+
+
+def test_dead_ends_are_remembered_only_within_their_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    ask = rows("(A | A)* B", "A AS v = 0, B AS v = 1")
+    few = replace(limits.LIMITS, match_steps=2_000)
+    monkeypatch.setattr(limits, "LIMITS", few)
+    ask()
+    monkeypatch.setattr(limits, "LIMITS", replace(few, memo_bytes=1))
+    with pytest.raises(LimitExceeded, match="match_steps"):
+        ask()
+
+
+@pytest.mark.parametrize("name", ["stream_events", "stream_matches"])
+def test_a_stream_keeps_to_its_limits(
+    name: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(limits, "LIMITS", replace(limits.LIMITS, **{name: 3}))
+    stream = motif.Stream("SELECT a.v AS v FROM SEQ(A a; B b) WITHIN 1 h", EVENTS.schema)
+    with caplog.at_level(logging.WARNING, "motif"):
+        found = sum(stream.push(EVENTS.slice(number, 1)).num_rows for number in range(10)) + stream.close().num_rows
+    assert found < 9
+    assert stream.status.limited > 0
+    assert name in caplog.text
+
+
+def test_no_limit_is_left_out() -> None:
+    others = {"memo_bytes", "stream_events", "stream_matches"}
+    assert {field.name for field in fields(limits.Limits)} == RAISING.keys() | others
