@@ -7,8 +7,23 @@ line with a caret. CLI, notebook and Spark print the same text, because it is th
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+
+LONGEST = 1_500
+"""Characters of a text that are shown; of longer ones the beginning and the end."""
+# Everything that is not seen but does something: it steers a terminal, or lets a text be read in another order.
+_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def shown(text: str) -> str:
+    """A text of bounded length that only says something, whatever data is in it: for all that people are told."""
+    text = _CONTROLS.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
+    if len(text) <= LONGEST:
+        return text
+    end = LONGEST // 3
+    return f"{text[: LONGEST - end]} ... ({len(text) - LONGEST:,} characters left out) ... {text[-end:]}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +80,8 @@ def render(message: str, source: str, span: Span, hint: str | None) -> str:
 
 
 def _clip(line: str, column: int, width: int = 100) -> tuple[str, int]:
-    """Cut a long line around the column; tabs become single blanks so that carets line up."""
-    clean = "".join(" " if ord(c) < 32 or ord(c) == 127 else c for c in line)
+    """Cut a long line around the column; what takes no place or several becomes a blank so that carets line up."""
+    clean = line if line.isprintable() else "".join(c if c.isprintable() else " " for c in line)
     if len(clean) <= width:
         return clean, 0
     start = max(0, column - width // 2)
@@ -97,6 +112,7 @@ class MotifError(Exception):
     def __init__(
         self, message: str, *, source: str | None = None, span: Span | None = None, hint: str | None = None
     ) -> None:
+        message, hint = shown(message), hint and shown(hint)
         self.message = message
         self.hint = hint
         self.span = span

@@ -18,7 +18,7 @@ from motif.cli import follow_options as following
 from motif.cli import screen
 from motif.cli.events import event_options
 from motif.cli.files import check_folder, check_output, read_query, table_paths, write_table, write_text
-from motif.errors import Diagnostic, MotifError
+from motif.errors import Diagnostic, MotifError, shown
 from motif.lang.snoop import is_event_query
 from motif.options import EventOptions
 
@@ -71,7 +71,7 @@ def _show_unexpected(error: Exception, *, with_trace: bool) -> None:
         typer.echo(traceback.format_exc(), err=True)
     first = (str(error).strip().splitlines() or [""])[0]
     screen.show_error(
-        f"this is a mistake in Motif, not in your query: {type(error).__name__}: {first}\n"
+        f"this is a mistake in Motif, not in your query: {type(error).__name__}: {shown(first)}\n"
         "  please report it with the query and what `motif version` prints; --debug shows where it happened"
     )
 

@@ -18,6 +18,8 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
+from motif.errors import shown
+
 _PATIENCE_S = 1.0
 _WIDE = 100_000
 
@@ -189,7 +191,7 @@ def showing_warnings() -> Iterator[None]:
     seen: set[str] = set()
 
     def show(message: Warning | str, category: type[Warning], *_: object) -> None:
-        text = str(message)
+        text = shown(str(message))
         if issubclass(category, RuntimeWarning) and text not in seen:
             seen.add(text)
             console(stderr=True).print(Text.assemble(("warning: ", "bold yellow"), text), soft_wrap=True)
