@@ -5,7 +5,10 @@ from __future__ import annotations
 import datetime as dt
 import logging
 import random
+import threading
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -473,6 +476,70 @@ def test_the_same_event_twice_is_two_events(query: str) -> None:
     for order in (events, events[::-1], [events[2], events[0], events[3], events[1]]):
         found = all_of(motif.Stream(query, SCHEMA, lateness="5 s"), order)
         assert same(found, expected)
+
+
+# -- several threads
+
+
+@pytest.mark.parametrize("query", [PAIR, CLAUSE, [f"DEFINE P {PAIR}", "SELECT p.a AS a, p.b AS b FROM P p"]])
+def test_several_threads_push_and_nothing_is_lost(query: Any) -> None:
+    """Nor do those that only look, or save, see a stream in the middle of a step."""
+    users = range(4)
+    events = {user: [event("AB"[i % 2], i, i, str(user)) for i in range(60)] for user in users}
+    stream = motif.Stream(query, SCHEMA, lateness="1 h")
+    began = threading.Barrier(len(users))
+
+    def push(user: int) -> pa.Table:
+        began.wait()
+        parts = []
+        for one in events[user]:
+            parts.append(stream.push(one))
+            assert stream.status.late == 0
+        return pa.concat_tables(parts)
+
+    with ThreadPoolExecutor(len(users)) as pool:
+        found = pa.concat_tables([*pool.map(push, users), stream.close()])
+    assert stream.status.events == 60 * len(users)
+    assert same(found, motif.match(table([one for user in users for one in events[user]]), query))
+
+
+def test_one_of_several_threads_closes_a_stream() -> None:
+    """Each event was pushed before the stream was closed, and counted, or its push was refused."""
+    stream = motif.Stream(PAIR, SCHEMA, lateness="1 h")
+    began = threading.Barrier(3)
+
+    def push(user: int) -> int:
+        began.wait()
+        for number in range(100):
+            if stream.is_closed:
+                with pytest.raises(motif.MotifError, match="the stream is closed"):
+                    stream.push(event("A", number, user=str(user)))
+                return number
+            try:
+                stream.push(event("A", number, user=str(user)))
+            except motif.MotifError:
+                return number
+            if (user, number) == (0, 10):
+                stream.close()
+        return 100
+
+    with ThreadPoolExecutor(3) as pool:
+        assert sum(pool.map(push, range(3))) == stream.status.events
+
+
+@pytest.mark.parametrize("use", ["push", "advance", "close", "save", "status"])
+def test_a_function_does_not_use_the_stream_that_calls_it(use: str, tmp_path: Path) -> None:
+    arguments: dict[str, list[Any]] = {"push": [event("A", 5)], "advance": [at(9)], "save": [tmp_path / "saved"]}
+
+    def again(_: int) -> bool:
+        used = getattr(stream, use)
+        return bool(used(*arguments.get(use, [])))
+
+    stream = motif.Stream(f"{PAIR} AND again(a.x)", SCHEMA, functions={"again": again})
+    with pytest.raises(motif.MotifError, match="a function of the stream cannot use the stream that calls it"):
+        stream.push(event("A", 0, 1))
+    assert stream.status.events == 0
+    assert not list(tmp_path.iterdir())
 
 
 # -- closed

@@ -6,7 +6,9 @@ What is kept goes away once it cannot matter any more.
 from __future__ import annotations
 
 import datetime as dt
+import errno
 import json
+import os
 import pickle
 import random
 import struct
@@ -267,12 +269,27 @@ def test_a_file_is_complete_or_not_there(tmp_path: Path) -> None:
     stream = motif.Stream(STREAMS["events"], SCHEMA)
     stream.save(tmp_path / "saved")
     before = (tmp_path / "saved").read_bytes()
-    with pytest.raises(OSError, match=r"(?i)not a directory"):
+    with pytest.raises(motif.MotifError, match=r"(?i)cannot write .*below: not a directory"):
         stream.save(tmp_path / "saved" / "below")
     assert (tmp_path / "saved").read_bytes() == before
     stream.push(event("A", 0))
     stream.save(tmp_path / "saved")
     assert (tmp_path / "saved").read_bytes() != before
+
+
+def test_a_full_disk_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    stream = motif.Stream(STREAMS["events"], SCHEMA)
+    stream.save(tmp_path / "saved")
+    before = (tmp_path / "saved").read_bytes()
+    stream.push(event("A", 0))
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(motif.MotifError, match=r"cannot write .*saved: No space left on device"):
+        stream.save(tmp_path / "saved")
+    assert [path.name for path in tmp_path.iterdir()] == ["saved"]
+    assert (tmp_path / "saved").read_bytes() == before
 
 
 # -- damage

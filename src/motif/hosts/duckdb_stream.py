@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import datetime as dt
 import os
+import secrets
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from functools import reduce
 from pathlib import Path
@@ -38,7 +40,10 @@ from motif.plan.scalar import scale
 
 
 class Stream:
-    """Matches of a query over rows that are pushed, each as soon as it is decided."""
+    """Matches of a query over rows that are pushed, each as soon as it is decided.
+
+    Several threads may use one stream: what they do is done one after the other.
+    """
 
     def __init__(
         self,
@@ -69,6 +74,8 @@ class Stream:
         self.latest = dict.fromkeys(self.schemas, BEGINNING)
         self.watermark = BEGINNING
         self.is_closed = False
+        self._lock = threading.RLock()
+        self._is_busy = False
 
     # -- events in, matches out
 
@@ -77,9 +84,8 @@ class Stream:
 
         `input` says of which input the rows are where there are several.
         """
-        self._check_open()
-        name = self._input(input)
-        with self._all_or_nothing():
+        with self._step():
+            name = self._input(input)
             table, late = self._in_time(self.arriving[name].table(rows))
             emitted = self.links[0].session.push(self.links[0].taken(name, table, self.schemas))
             self.latest[name] = max(self.latest[name], self._latest(table))
@@ -91,20 +97,41 @@ class Stream:
 
     def advance(self, watermark: dt.datetime | dt.date | int) -> pa.Table:
         """Say that all events at or before a moment have come (a time, or microseconds since 1970); never goes back."""
-        self._check_open()
         moment = _microseconds(watermark) * self.ticks
-        with self._all_or_nothing():
+        with self._step():
             self.watermark = max(self.watermark, moment)
             return self._through(Emitted())
 
     def close(self) -> pa.Table:
         """Say that no more events come; what is left is decided as at the end of a table."""
-        self._check_open()
-        with self._all_or_nothing():
+        with self._step():
             self.watermark = FOREVER
             found = self._through(Emitted())
-        self.is_closed = True
+            self.is_closed = True
         return found
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """One thread at a time, and not from within: a function of the user sees a stream in the middle of a step."""
+        with self._lock:
+            if self._is_busy:
+                raise MotifError(
+                    "a function of the stream cannot use the stream that calls it", hint="use it once push has returned"
+                )
+            self._is_busy = True
+            try:
+                yield
+            finally:
+                self._is_busy = False
+
+    @contextmanager
+    def _step(self) -> Iterator[None]:
+        """A step of a stream that is open."""
+        with self._alone():
+            if self.is_closed:
+                raise MotifError("the stream is closed", hint="begin a new one")
+            with self._all_or_nothing():
+                yield
 
     @contextmanager
     def _all_or_nothing(self) -> Iterator[None]:
@@ -135,13 +162,19 @@ class Stream:
     @property
     def status(self) -> Status:
         """Counters and what is kept, for people (`print`) and for Prometheus."""
-        first, *others = [Status.of(link.session, self.ticks) for link in self.links]
+        with self._alone():
+            first, *others = [Status.of(link.session, self.ticks) for link in self.links]
         return reduce(Status.and_also, others, first)
 
     # -- save and restore
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write all that is needed to go on; the file is complete or not there."""
+        with self._alone():
+            data = self._packed()
+        _write(Path(path), data)
+
+    def _packed(self) -> bytes:
         header = {
             "queries": [_text(query) for query in self.queries],
             "schemas": list(self.schemas),
@@ -152,14 +185,7 @@ class Stream:
             "is_closed": self.is_closed,
         }
         blobs = [schema.serialize().to_pybytes() for schema in self.schemas.values()]
-        data = container.pack("stream", header, [*blobs, *(link.session.dump() for link in self.links)])
-        target = Path(path)
-        unfinished = target.with_name(f".{target.name}.{os.getpid()}")
-        with unfinished.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        unfinished.replace(target)
+        return container.pack("stream", header, [*blobs, *(link.session.dump() for link in self.links)])
 
     @classmethod
     def load(
@@ -244,10 +270,6 @@ class Stream:
             raise MotifError(problem, hint=did_you_mean(name or "", self.schemas) or f"the inputs are {known}")
         return name
 
-    def _check_open(self) -> None:
-        if self.is_closed:
-            raise MotifError("the stream is closed", hint="begin a new one")
-
 
 def _inputs(schema: Any) -> dict[str, pa.Schema]:
     if isinstance(schema, Mapping) and schema and not any(isinstance(v, str | pa.DataType) for v in schema.values()):
@@ -265,6 +287,22 @@ def _parsed(query: Any, events: EventOptions) -> list[EventQuery] | list[RowQuer
         return [parsed]
     warn_of(parsed, stacklevel=3)
     return parsed
+
+
+def _write(target: Path, data: bytes) -> None:
+    """All of it or nothing, and nothing is left behind; several threads may write the same file."""
+    unfinished = target.with_name(f".{target.name}.{os.getpid()}.{secrets.token_hex(4)}")
+    try:
+        with unfinished.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        unfinished.replace(target)
+    except OSError as error:
+        raise MotifError(f"cannot write {target}: {error.strerror or error}") from None
+    finally:
+        with suppress(OSError):
+            unfinished.unlink()
 
 
 def _text(query: EventQuery | RowQuery) -> str:
