@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -116,6 +119,80 @@ def test_damaged_code_is_made_anew(folder: Path, compiled: list[object], damage:
     assert len(compiled) == 2
     assert called(total(), np.arange(5)) == 31
     assert len(compiled) == 2
+
+
+def test_code_of_another_loop_or_kind_is_not_run(folder: Path, compiled: list[object]) -> None:
+    called(total(), np.arange(5))
+    called(Native("total", SOURCE.replace("0.0", "5.0"), build._defined), np.arange(5))
+    called(total(), np.arange(5), 2.5)
+    files = sorted(folder.rglob("*.o"))
+    codes = [path.read_bytes() for path in files]
+    for path, code in zip(files, [*codes[1:], codes[0]], strict=True):
+        path.write_bytes(code)
+    assert called(total(), np.arange(5)) == 31
+    assert called(total(), np.arange(5), 2.5) == 36
+    assert called(Native("total", SOURCE.replace("0.0", "5.0"), build._defined), np.arange(5)) == 36
+    assert len(compiled) == 6
+
+
+@pytest.mark.parametrize("of", [lambda path: path, lambda path: path.parent, lambda path: path.parents[3]])
+def test_what_others_can_write_is_not_run(
+    folder: Path, compiled: list[object], of: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    called(total(), np.arange(5))
+    (path,) = folder.rglob("*.o")
+    of(path).chmod(0o777)
+    assert called(total(), np.arange(5)) == 31
+    assert len(compiled) == 2
+    if of(path) == path:
+        assert called(total(), np.arange(5)) == 31
+        assert len(compiled) == 2  # it was replaced by our own
+    else:
+        assert not total().is_kept
+        assert str(of(path)) in caplog.text
+
+
+def test_folders_are_made_for_the_user_alone(folder: Path) -> None:
+    before = os.umask(0)
+    try:
+        called(total(), np.arange(5))
+    finally:
+        os.umask(before)
+    assert total().is_kept
+    assert all(not path.stat().st_mode & 0o077 for path in folder.rglob("*"))
+
+
+def test_ctrl_c_while_the_compiler_is_imported_leaves_it_whole(tmp_path: Path) -> None:
+    script = """
+import importlib.abc, signal, sys
+import numpy as np
+from motif.kernels import build
+from motif.kernels.native import Native
+
+class Interrupting(importlib.abc.MetaPathFinder):
+    left = 1
+    def find_spec(self, name, path, target=None):
+        if name == "numba.core.types" and self.left:
+            self.left = 0
+            signal.raise_signal(signal.SIGINT)
+
+sys.meta_path.insert(0, Interrupting())
+loop = Native("plus", "@kernel\\ndef plus(x):\\n    return x + 1\\n", build._defined)
+try:
+    print("first", loop(41))
+except KeyboardInterrupt:
+    print("stopped")
+print("then", loop(41))
+"""
+    found = subprocess.run(
+        [sys.executable, "-c", script],
+        env={**os.environ, "MOTIF_CACHE": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert found.stdout.split() == ["stopped", "then", "42"], found.stderr
 
 
 def test_code_for_another_processor_is_left_alone(

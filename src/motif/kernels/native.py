@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
-import threading
+import os
 from collections.abc import Callable, Iterable
-from functools import cache
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache, lru_cache
 from importlib.metadata import version
 from typing import Any
 
@@ -25,9 +26,8 @@ Shape = tuple[Any, ...]
 """The arguments of a call by kind: "<i8" for an array of whole numbers, "int" or "float", a tuple for a tuple."""
 
 _ENTRY = "motif_entry"
-_FORMAT = "2"
+_FORMAT = "3"
 """Of the files that are kept."""
-_LOADING = threading.Lock()
 _ENGINES: list[Any] = []
 """Code lives as long as the engine that loaded it."""
 
@@ -72,15 +72,17 @@ class Native:
         return int(words[2])
 
     def _load(self, shape: Shape) -> Callable[[int], int]:
-        with _LOADING:  # two threads may ask for the same
-            if shape not in self._entries:
-                kind = _digest(repr(shape), *_processor())
-                code = disk.read(self._folder, kind)
-                if code is None:
-                    code = self._compiled(shape)
-                    disk.write(self._folder, kind, code)
-                self._entries[shape] = _loaded(code)
-            return self._entries[shape]
+        return _loader(os.getpid()).submit(self._now_loaded, shape).result()
+
+    def _now_loaded(self, shape: Shape) -> Callable[[int], int]:
+        if shape not in self._entries:  # two threads may ask for the same
+            kind = _digest(repr(shape), *_processor())
+            code = disk.read(self._folder, kind)
+            if code is None:
+                code = self._compiled(shape)
+                disk.write(self._folder, kind, code)
+            self._entries[shape] = _loaded(code)
+        return self._entries[shape]
 
     def _compiled(self, shape: Shape) -> bytes:
         import numba as typed
@@ -95,6 +97,12 @@ class Native:
         if numba.types.unliteral(made.signature.return_type) != numba.types.int64:
             raise TypeError(f"{self.name} gives back {made.signature.return_type}")
         return _machine_code(loop.inspect_llvm(kinds), made.fndesc.llvm_func_name)
+
+
+@lru_cache(maxsize=1)
+def _loader(process: int) -> ThreadPoolExecutor:  # noqa: ARG001 - a process that was forked has no threads
+    """One thread that imports, compiles and loads: Ctrl-C never comes there, and half a compiler works no more."""
+    return ThreadPoolExecutor(1, thread_name_prefix="motif-load")
 
 
 def are_loaded(loops: Iterable[Native]) -> bool:
