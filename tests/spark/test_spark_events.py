@@ -342,3 +342,25 @@ def test_spark_connect(tmp_path: Path) -> None:
         "events [(0, 2), (3, 5)]",
         "error True",
     ]
+
+
+def test_expressions_of_constants_are_worked_out_when_a_query_is_planned(spark: SparkSession) -> None:
+    rows = [(datetime(2024, 1, 1, 0, 0, i), "AB"[i % 2], float(i * i), "p") for i in range(4)]
+    frame = spark.createDataFrame(rows, "ts timestamp, type string, x double, s string")
+
+    def found(condition: str) -> list[tuple[float, float]]:
+        query = f"SELECT a.x AS a, b.x AS b FROM SEQ(A a; B b) WHERE {condition} WITHIN 1 h"
+        assert motif.check(query, data=frame) == []
+        return sorted((row.a, row.b) for row in motif.match(frame, query).collect())
+
+    for computed, plain_one in [
+        ("b.x - a.x > 2 * 2.5", "b.x - a.x > 5"),
+        ("b.x - a.x > sqrt(4)", "b.x - a.x > 2"),
+        ("b.x - a.x > CAST(1.5 AS DOUBLE)", "b.x - a.x > 1.5"),
+        ("a.s > upper('p') AND b.x > a.x + 5", "b.x > a.x + 5"),
+        ("b.ts - a.ts > INTERVAL '1' SECOND * 2", "b.ts - a.ts > INTERVAL '2' SECOND"),
+    ]:
+        assert found(computed) == found(plain_one), computed
+    for changing in ("b.x - a.x > rand()", "b.ts > a.ts + (current_timestamp() - current_timestamp())"):
+        [problem] = motif.check(f"SELECT * FROM SEQ(A a; B b) WHERE {changing} WITHIN 1 h", data=frame)
+        assert "no plain constant" in problem.message

@@ -13,10 +13,8 @@ import pyarrow as pa
 from motif.engine.order import crossing, layout
 from motif.engine.parallel import match_rows
 from motif.engine.session import Session
-from motif.errors import (
-    MotifError,
-    Span,
-)
+from motif.errors import MotifError, QueryDataError, Span
+from motif.hosts.constants import value_of
 from motif.hosts.duckdb_database import Database, Progress, Refused, batches, quoted
 from motif.hosts.duckdb_files import OwnRows, Wanted, footer_of, has_codes
 from motif.hosts.duckdb_rows import TooMuch, rows_in_memory
@@ -29,6 +27,7 @@ from motif.ir.render import render_row_sql
 from motif.ir.types import Schema, Type
 from motif.lang.statement import Clause, Statement
 from motif.plan.bind import bind_errors
+from motif.plan.constants import words_of
 from motif.plan.events.program import EventProgram
 from motif.plan.planner import plan
 from motif.plan.program import Program
@@ -140,6 +139,16 @@ class DuckSource:
     def leaves_texts(self, column: str) -> bool:
         """DuckDB compares texts faster than it hands them over, but not where they are read as codes."""
         return self.footer is not None and has_codes(self.footer, column)
+
+    def constant(self, expr: Expr) -> tuple[object] | None:
+        if any(word in self.database.unsteady for word in words_of(expr)):
+            return None
+        try:
+            return self.told.once(f"constant {expr}", lambda: value_of(self.database.table(f"SELECT {row_sql(expr)}")))
+        except Refused as refused:
+            raise HostRefusal(refused.message) from None
+        except QueryDataError as error:
+            raise HostRefusal(error.message) from None
 
     def on_nulls(self, exprs: Sequence[Expr]) -> list[object]:
         self.told.is_lasting = False

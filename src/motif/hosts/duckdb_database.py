@@ -105,6 +105,11 @@ class Database:
         return str(self.execute("SELECT current_setting('TimeZone')").fetchall()[0][0])
 
     @property
+    def unsteady(self) -> frozenset[str]:
+        """Names of functions whose value may be another one the next time."""
+        return _unsteady(self.connection)
+
+    @property
     def is_parquet(self) -> bool:
         """Whether all tables are files whose metadata answer simple questions without reading them."""
         return len(self.files) == len(self.tables) and all(reader_of(path) == "read_parquet" for path in self.files)
@@ -160,6 +165,17 @@ class Database:
         if isinstance(error, duckdb.FatalException | duckdb.InternalException):
             _INSTANCES.pop(self._key, None)  # it refuses everything from now on
         return Refused(error, self.tables, before)
+
+
+_UNSTEADY: set[str] = {"current_time", "current_timestamp", "localtime", "localtimestamp", "current_user"}
+"""Those that are written without brackets; the catalogue has others, and is asked once (it takes a while)."""
+
+
+def _unsteady(connection: duckdb.DuckDBPyConnection) -> frozenset[str]:
+    if "random" not in _UNSTEADY:
+        found = "SELECT lower(function_name) FROM duckdb_functions() WHERE stability <> 'CONSISTENT'"
+        _UNSTEADY.update(name for (name,) in connection.execute(found).fetchall())
+    return frozenset(_UNSTEADY)
 
 
 Key = tuple[int, str, tuple[str, ...], State | None]

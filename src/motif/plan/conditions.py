@@ -32,6 +32,7 @@ from motif.ir.expr import (
 )
 from motif.ir.query import RowQuery
 from motif.ir.types import Kind, Type
+from motif.plan.constants import constant, reads_nothing
 from motif.plan.host_functions import Window, as_difference, window
 from motif.plan.scalar import (
     FLOAT,
@@ -93,7 +94,7 @@ def split_conditions(
     """One `Condition` per variable of the pattern, in the order of the variables."""
     defines = {define.var: define.condition for define in query.defines}
     return tuple(
-        _split(Lifter(query, columns, var, window(query, ties), source.dialect), source, defines.get(var))
+        _split(Lifter(query, columns, var, window(query, ties), source), source, defines.get(var))
         for var in query.variables()
     )
 
@@ -206,12 +207,13 @@ class Lifter:
     where = "DEFINE"
     what = "rows"
 
-    def __init__(self, query: RowQuery, columns: HostColumns, var: str, over: Window, dialect: str) -> None:
+    def __init__(self, query: RowQuery, columns: HostColumns, var: str, over: Window, source: Source) -> None:
         self.query = query
         self.columns = columns
         self.var = var
         self.window = over
-        self.dialect = dialect
+        self.source: Source | None = source
+        self.dialect = source.dialect
 
     def own_label(self, expr: Expr) -> Expr:
         """CLASSIFIER() of the row under test is the variable being tested."""
@@ -255,8 +257,8 @@ class Lifter:
 
     def lift(self, expr: Expr) -> Scalar:
         """Hoist what one row decides, keep native operators, refuse the rest."""
-        if isinstance(expr, Literal):
-            return Const(expr.value)
+        if reads_nothing(expr) and (known := self.constant(expr)) is not None:
+            return known
         if not self.needs_match(expr):
             place = self.single_place(expr) or CURRENT
             if place.index >= 0 and (isinstance(expr, At) or place.is_current or self.is_strict(expr)):
@@ -281,6 +283,10 @@ class Lifter:
                 return self.lift(difference)
             case _:
                 raise self.refused(expr)
+
+    def constant(self, expr: Expr) -> Const | None:
+        """The value of an expression that reads no row; None if only the host can hold it."""
+        return constant(expr, self.source, self.query.source) if self.source is not None else Const(None)
 
     def is_near(self, expr: Expr) -> bool:
         """Reads rows at a fixed distance only, several of them."""

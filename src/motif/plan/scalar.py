@@ -75,7 +75,7 @@ class Read:
 class Const:
     """A literal."""
 
-    value: LiteralValue | dt.date
+    value: LiteralValue | dt.date | dt.time | bytes
     type: Type = NULL
 
 

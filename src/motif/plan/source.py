@@ -28,6 +28,13 @@ class Source(Protocol):
         """Whether texts of a column are better compared with constants by Motif than by the host."""
         ...
 
+    def constant(self, expr: Expr) -> tuple[object] | None:
+        """The value of an expression that reads no column; None where it may be another one the next time.
+
+        An interval is a fixed length of time. Raises HostRefusal where the host can not compute it.
+        """
+        ...
+
     def on_nulls(self, exprs: Sequence[Expr]) -> list[object]:
         """Values of row expressions on a row of which every column is NULL."""
         ...

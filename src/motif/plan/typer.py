@@ -51,7 +51,7 @@ class Typer:
                 kind = self.columns[column]
                 return replace(node, type=kind, absent=None if absent is None else replace(absent, type=kind))
             case Const(value=value):
-                return replace(node, type=literal_type(value))
+                return replace(node, type=literal_type(value)) if node.type == NULL else node
             case Fold(name="avg"):
                 total = self.typed(replace(node, name="sum"))
                 count = self.typed(replace(node, name="count"))

@@ -7,7 +7,7 @@ import random
 from collections.abc import Sequence
 
 from motif.ir.event import EventQuery, PickMode
-from motif.ir.expr import Aggregate, At, Call, Column, End, Expr, Literal, LiteralValue
+from motif.ir.expr import Aggregate, At, Call, Column, End, Expr, Literal, LiteralValue, Verbatim
 from motif.testing.event_random_pattern import CLASSES
 from motif.testing.event_ways import ways
 
@@ -75,6 +75,18 @@ class ConditionWriter:
                 condition = call("or", condition, call("is null", col(name, self._rng.choice(("ts", "ts", "x")))))
         return condition
 
+    def _number(self, *values: int) -> Expr:
+        """One of the numbers, sometimes as an expression that has to be worked out."""
+        value = self._rng.choice(values)
+        forms = (
+            call("+", lit(value - 1), lit(1)),
+            call("*", lit(value), lit(1)),
+            call("coalesce", lit(None), lit(value)),
+            call("abs", call("neg", lit(value))),
+            Verbatim(("CAST(", " AS INTEGER)"), (lit(value),)),
+        )
+        return self._rng.choice(forms) if self._rng.random() < 0.3 else lit(value)
+
     # --- single variables ---
 
     def _alone(self) -> Expr:
@@ -113,7 +125,7 @@ class ConditionWriter:
         name = self._rng.choice(NUMBERS)
         operator = self._rng.choice(COMPARISONS)
         other = col(right, name)
-        shifted = call("+", other, lit(1)) if self._rng.random() < 0.2 else other
+        shifted = call("+", other, self._number(1)) if self._rng.random() < 0.2 else other
         return call(operator, col(left, name), shifted)
 
     def _neighbours(self) -> Expr:
@@ -165,9 +177,9 @@ class ConditionWriter:
             call("or", call("is null", before), grows),
             call("or", call("is null", before), grows),
             call(">=", x, first),
-            call("<=", x, call("+", first, lit(1))),
+            call("<=", x, call("+", first, self._number(1))),
             call("or", call("is null", col(name, column, 2)), call("<>", x, col(name, column, 2))),
-            call(">", call("coalesce", call("-", x, before), lit(1)), lit(-1)),
+            call(">", call("coalesce", call("-", x, before), self._number(1)), lit(-1)),
             call("or", call("is null", col(name, column, 1, End.FIRST)), call("<>", x, first)),
             grows,
             self._about(name),
@@ -182,15 +194,15 @@ class ConditionWriter:
         name = self._rng.choice(self._lists)
         column = Column(self._rng.choice(("x", "y")))
         forms: list[Expr] = [
-            call(">=", Aggregate("count", None, name), lit(self._rng.choice((1, 2)))),
-            call("<=", Aggregate("count", None, name), lit(self._rng.choice((1, 2, 3)))),
+            call(">=", Aggregate("count", None, name), self._number(1, 2)),
+            call("<=", Aggregate("count", None, name), self._number(1, 2, 3)),
             call("<=", Aggregate("count", column, name), lit(2)),
-            call("<=", Aggregate("sum", column, name), lit(self._rng.choice((4, 6, 8)))),
-            call(">", Aggregate("sum", column, name), lit(self._rng.choice((0, 1, 3)))),
+            call("<=", Aggregate("sum", column, name), self._number(4, 6, 8)),
+            call(">", Aggregate("sum", column, name), self._number(0, 1, 3)),
             call(">=", Aggregate("avg", column, name), lit(1)),
             call("<=", Aggregate("avg", column, name), lit(2)),
             call(">=", Aggregate("min", column, name), lit(self._rng.choice((0, 1)))),
-            call("<=", Aggregate("max", column, name), lit(self._rng.choice((2, 3, 4)))),
+            call("<=", Aggregate("max", column, name), self._number(2, 3, 4)),
             call("<=", col(name, column.name), Aggregate("max", column, name)),
             call("or", call("is null", Aggregate("sum", column, name)), call("<=", lit(1), col(name, column.name))),
         ]

@@ -214,6 +214,14 @@ class ExprWriter:
         return self._combined(kind, self.value(kind, depth - 1), lambda: self.value(kind, depth - 1))
 
     def _literal(self, kind: Kind) -> str:
+        """A constant, sometimes one that has to be worked out."""
+        plain = self._plain_literal(kind)
+        if self.rng.random() < 0.75:
+            return plain
+        forms = [form for form in (*FORMS[kind], *FORMS_OF_ALL) if "/" not in form and "INTERVAL" not in form]
+        return self.rng.choice(forms).format(x=plain, y=self._plain_literal(kind), z=plain)
+
+    def _plain_literal(self, kind: Kind) -> str:
         match kind:
             case Kind.INT:
                 return str(self.rng.randint(0, 6))

@@ -15,6 +15,7 @@ from pyspark.sql import types as t
 
 from motif.engine.order import crossing, layout
 from motif.errors import MotifError, QueryBindError, QuerySyntaxError, Span, did_you_mean
+from motif.hosts.constants import value_of
 from motif.hosts.parquet import ParquetColumns
 from motif.hosts.spark.exchange import file_limit, is_small, row_limit, together
 from motif.hosts.spark.files import files_of, matched_by_reading, one_task
@@ -27,6 +28,7 @@ from motif.ir.types import Schema, Type
 from motif.lang.splice import Spliced
 from motif.lang.statement import Clause, Statement
 from motif.plan.bind import bind_errors
+from motif.plan.constants import words_of
 from motif.plan.events.program import EventProgram
 from motif.plan.planner import plan
 from motif.plan.program import Program
@@ -34,6 +36,10 @@ from motif.plan.source import HostRefusal
 
 SORT_BYTES = 512 << 20
 """Rows of one task up to this size are sorted in the worker's memory, larger ones with the help of its disk."""
+_UNSTEADY = frozenset(
+    "current_date current_time current_timestamp curdate localtimestamp now unix_timestamp current_user user".split()
+)
+"""Functions whose value is another one the next time, and which VALUES takes all the same."""
 _UNBOUNDED_BATCHES = "2147483647"
 _ARROW_BYTES = "spark.sql.execution.arrow.maxBytesPerBatch"
 
@@ -93,6 +99,19 @@ class SparkSource:
 
     def leaves_texts(self, column: str) -> bool:  # noqa: ARG002 - a boolean costs Spark more, whatever the column
         return True
+
+    def constant(self, expr: Expr) -> tuple[object] | None:
+        if any(word in _UNSTEADY for word in words_of(expr)):
+            return None
+        # Spark works rows of VALUES out while it plans, without a job, and takes no RAND( ) there.
+        one = f"SELECT * FROM VALUES ({row_sql(expr)})"
+        try:
+            with quiet():
+                return value_of(self.frame.sparkSession.sql(one).toArrow())
+        except PySparkException as error:
+            if (error.getCondition() or "").startswith("INVALID_INLINE_TABLE"):
+                return None
+            raise HostRefusal(message_and_hint(str(error))[0]) from None
 
     def on_nulls(self, exprs: Sequence[Expr]) -> list[object]:
         empty = (no_rows(self.frame) if self.frame.isStreaming else self.frame).limit(0)

@@ -14,8 +14,9 @@ from motif.ir.event import EventQuery, PickMode
 from motif.ir.expr import Aggregate, At, Call, End, Expr, Literal, transform, walk
 from motif.ir.types import Kind
 from motif.plan.conditions import HostColumns, Lifter, with_absent
+from motif.plan.constants import constant
 from motif.plan.events.functions import FunctionCondition, function_condition
-from motif.plan.scalar import Base, Fold, Place, Read, Scalar, scalars
+from motif.plan.scalar import Base, Const, Fold, Place, Read, Scalar, scalars
 from motif.plan.source import Source, extent
 from motif.plan.typer import Typer
 
@@ -49,10 +50,10 @@ def names_in(expr: Expr) -> frozenset[str]:
 
 
 def split_conditions(
-    query: EventQuery, columns: HostColumns, dialect: str, functions: Collection[str]
+    query: EventQuery, columns: HostColumns, dialect: str, functions: Collection[str], source: Source | None = None
 ) -> tuple[Condition, ...]:
-    """The conditions of WHERE, lifted to host columns but not typed yet."""
-    lifter = EventLifter(query, columns, dialect)
+    """The conditions of WHERE, lifted to host columns but not typed yet; without a source for their text alone."""
+    lifter = EventLifter(query, columns, dialect, source)
     return tuple(_split(lifter, condition, functions) for condition in query.conditions)
 
 
@@ -74,8 +75,10 @@ class EventLifter(Lifter):
     where = "WHERE"
     what = "events"
 
-    def __init__(self, query: EventQuery, columns: HostColumns, dialect: str) -> None:
+    def __init__(self, query: EventQuery, columns: HostColumns, dialect: str, source: Source | None = None) -> None:
+        """`source`: None where only the text is known, and what constants are does not matter."""
         self.events = query
+        self.source = source
         self.columns = columns
         self.dialect = dialect
         self.single = single_variables(query)
@@ -111,6 +114,21 @@ class EventLifter(Lifter):
             )
         column = None if node.arg is None else self.columns.index(node.arg)
         return Fold(node.name, column, (node.var or "",), span=node.span)
+
+    def constant(self, expr: Expr) -> Const | None:
+        """A value that belongs to no event must be known before there are any."""
+        if self.source is None:
+            return Const(None)
+        known = constant(expr, self.source, self.events.source)
+        if known is None:
+            raise UnsupportedQuery(
+                "not supported in WHERE: a value that is no plain constant beside several events",
+                source=self.events.source,
+                span=extent(expr),
+                hint="write a number, string, boolean, date, time or fixed interval; what changes from one run to "
+                "the next, such as now( ) or random( ), can only stand in a condition on one event",
+            )
+        return known
 
     def refused(self, expr: Expr) -> UnsupportedQuery:
         name = expr.name.upper() if isinstance(expr, Call | Aggregate) else "this expression"

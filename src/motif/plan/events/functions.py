@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from motif.errors import UnsupportedQuery
-from motif.ir.expr import Aggregate, At, Call, Expr, Literal, walk
+from motif.ir.expr import Aggregate, At, Call, Expr, walk
+from motif.plan.constants import reads_nothing
 from motif.plan.scalar import NATIVE, Base, Const, Op, Place, Read, Scalar
 
 if TYPE_CHECKING:
@@ -71,6 +72,9 @@ class _Taker:
         test = self.test(expr)
         return FunctionCondition(tuple(self.calls), tuple(self.values), test)
 
+    def has_call(self, expr: Expr) -> bool:
+        return any(isinstance(node, Call) and node.name in self.functions for node in walk(expr))
+
     def call(self, node: Call) -> int:
         call = FunctionCall(node.name, tuple(self.argument(arg, node) for arg in node.args))
         if call not in self.calls:
@@ -78,10 +82,10 @@ class _Taker:
         return self.calls.index(call)
 
     def argument(self, arg: Expr, call: Call) -> Argument | Const:
-        if isinstance(arg, Literal):
-            return Const(arg.value)
+        nested = self.has_call(arg)
+        if reads_nothing(arg) and not nested and (known := self.lifter.constant(arg)) is not None:
+            return known
         names = {node.var for node in walk(arg) if isinstance(node, At | Aggregate)}
-        nested = any(isinstance(node, Call) and node.name in self.functions for node in walk(arg))
         if len(names) != 1 or nested or not self.lifter.on_one_event(arg) or not names <= self.lifter.single:
             raise self.refused(
                 call,
@@ -92,10 +96,10 @@ class _Taker:
 
     def test(self, expr: Expr) -> Scalar:
         match expr:
-            case Literal():
-                return Const(expr.value)
             case Call(name=name) if name in self.functions:
                 return Read(self.call(expr), Place(Base.ROW))
+            case _ if reads_nothing(expr) and not self.has_call(expr) and (known := self.lifter.constant(expr)):
+                return known
             case At() if expr.var in self.lifter.single:
                 value = Argument(expr.var or "", self.lifter.columns.index(self.lifter.row_expr(expr)))
                 if value not in self.values:

@@ -36,7 +36,7 @@ def plan_events(query: EventQuery, source: Source, stream: Stream, functions: Co
     parts = _same_types(key_parts(query, stream, lifter, every_way), source, query)
     keys = tuple(columns.index(part.expr) for part in parts)
     kept = tuple(c for c in query.conditions if not is_implied(c, parts, lifter, every_way))
-    conditions = split_conditions(replace(query, conditions=kept), columns, source.dialect, functions)
+    conditions = split_conditions(replace(query, conditions=kept), columns, source.dialect, functions, source)
     time = columns.index(Column(stream.time))
     start = None if stream.start is None else columns.index(Column(stream.start))
     outputs = plan_outputs(query, schema, columns)
