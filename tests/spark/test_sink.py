@@ -273,12 +273,115 @@ def test_a_failure_in_the_middle_writes_nothing(spark: SparkSession, database: P
     assert in_table(database) == [(1, "ann"), (2, "bob"), (3, "cid")]
 
 
-@pytest.mark.parametrize("options", [{"isolation_level": None}, {"isolation_level": "EXCLUSIVE"}])
+NULL_AFTER_BOB = "SELECT 2L AS match_id, 'bob' AS user UNION ALL SELECT 3L, NULL"
+SQLITE_MODES: list[dict[str, Any]] = [
+    {"isolation_level": None},
+    {"isolation_level": "EXCLUSIVE"},
+    *([{"autocommit": True}, {"autocommit": False}] if sys.version_info >= (3, 12) else []),
+]
+
+
+@pytest.mark.parametrize("options", SQLITE_MODES)
 def test_a_connection_that_commits_by_itself(options: Any, spark: SparkSession, database: Path) -> None:
     in_table(database, "CREATE TABLE alerts (match_id INTEGER, user TEXT NOT NULL)")
     write = sink(connect=lambda: sqlite3.connect(database, **options), table="alerts")
-    refused(lambda: write(spark.sql("SELECT 2L AS match_id, 'bob' AS user UNION ALL SELECT 3L, NULL"), 0))
+    refused(lambda: write(spark.sql(NULL_AFTER_BOB), 0))
     assert in_table(database) == []
+    write(matches(spark, (2, "bob"), (3, "cid")), 0)
+    assert in_table(database) == [(2, "bob"), (3, "cid")]
+
+
+def test_a_database_whose_cursors_are_connections(spark: SparkSession, tmp_path: Path) -> None:
+    """DuckDB: what one of its cursors does is no part of the transaction of another."""
+    path = tmp_path / "alerts.duckdb"
+    with duckdb.connect(path) as connection:
+        connection.execute("CREATE SCHEMA kept")
+        connection.execute("CREATE TABLE kept.alerts (match_id BIGINT, user TEXT, CHECK (match_id <> 4))")
+
+    def found() -> tuple[list[Any], list[Any]]:
+        with connect() as connection:
+            rows = connection.execute("FROM alerts ORDER BY ALL").fetchall()
+            return rows, connection.execute("SELECT batch_id FROM motif_batches").fetchall()
+
+    def connect() -> duckdb.DuckDBPyConnection:
+        connection = duckdb.connect(path)
+        connection.execute("USE kept")
+        return connection
+
+    write = sink(connect=connect, table="alerts")
+    write(matches(spark, (1, "ann")), 0)
+    error = refused(lambda: write(matches(spark, (2, "bob"), (3, "cid"), (4, "dan"), (5, "eve")), 1))
+    assert error.message.startswith("batch 1 was not written to alerts: Constraint Error: CHECK constraint failed")
+    assert found() == ([(1, "ann")], [(0,)])
+    write(matches(spark, (2, "bob"), (3, "cid")), 1)
+    assert found() == ([(1, "ann"), (2, "bob"), (3, "cid")], [(1,)])
+
+
+class Careless:
+    """SQLite behind a driver that does not begin transactions; `mends`: until it is told to."""
+
+    def __init__(self, connection: sqlite3.Connection, mends: str) -> None:
+        self.connection, self.mends = connection, mends
+        self.commit, self.close, self.cursor = connection.commit, connection.close, connection.cursor
+        if mends == "by a method":
+            self.autocommit = self.switch
+        connection.isolation_level = None
+
+    def rollback(self) -> None:
+        if self.mends == "no rollback":
+            raise sqlite3.NotSupportedError("no transactions here")
+        self.connection.rollback()
+
+    def switch(self, on: bool) -> None:
+        self.connection.isolation_level = None if on else ""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name == "autocommit" and not callable(value):
+            self.switch(value)
+        super().__setattr__(name, value)
+
+
+@pytest.fixture
+def careless(monkeypatch: pytest.MonkeyPatch) -> Callable[[Path, str], Careless]:
+    driver = ModuleType("careless")
+    driver.paramstyle, driver.Error = "qmark", sqlite3.Error  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "careless", driver)
+    monkeypatch.setattr(Careless, "__module__", "careless")
+
+    def connect(database: Path, mends: str) -> Careless:
+        connection = Careless(sqlite3.connect(database), mends)
+        if mends == "by an attribute":
+            connection.autocommit = True  # type: ignore[assignment, method-assign]
+        return connection
+
+    return connect
+
+
+@pytest.mark.parametrize("mends", ["by a method", "by an attribute"])
+def test_a_driver_that_is_told_not_to_commit(mends: str, careless: Any, spark: SparkSession, database: Path) -> None:
+    in_table(database, "CREATE TABLE alerts (match_id INTEGER, user TEXT NOT NULL)")
+    write = sink(connect=lambda: careless(database, mends), table="alerts")
+    write(matches(spark, (1, "ann")), 0)
+    refused(lambda: write(spark.sql(NULL_AFTER_BOB), 1))
+    assert in_table(database) == [(1, "ann")]
+    assert in_table(database, "SELECT batch_id FROM motif_batches") == [(0,)]
+
+
+@pytest.mark.parametrize(
+    ("mends", "message"),
+    [
+        ("never", "the database does not take back what is rolled back; a batch that fails half-way would stay there"),
+        ("no rollback", "the database takes nothing back: no transactions here; a batch that fails half-way would"),
+    ],
+)
+def test_what_is_no_transaction_is_refused(
+    mends: str, message: str, careless: Any, spark: SparkSession, database: Path
+) -> None:
+    write = sink(connect=lambda: careless(database, mends), table="alerts", create=True)
+    for _ in range(2):
+        assert refused(lambda: write(matches(spark, (1, "ann")), 0)).message.startswith(message)
+    assert in_table(database) == []
+    assert in_table(database, "SELECT * FROM motif_batches WHERE query_id = ''") == []
 
 
 def test_what_does_not_fit_the_table(spark: SparkSession, database: Path) -> None:

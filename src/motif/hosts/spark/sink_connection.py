@@ -10,13 +10,14 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 from pyspark.sql import types as t
 
 from motif.errors import MotifError
 
+T = TypeVar("T")
 _CHUNK = 10_000
 SQL_TYPES: dict[type[t.DataType], tuple[str, str]] = {
     t.BooleanType: ("BOOLEAN", "INTEGER"),
@@ -61,6 +62,8 @@ class Link:
     """A connection of any driver, spoken to in one way."""
 
     connection: Any
+    cursor: Any
+    """The one cursor of all that is done, as a driver may have cursors that are connections of their own."""
     driver: str
     style: str
     error: type[Exception]
@@ -69,8 +72,7 @@ class Link:
     def transaction(self) -> Iterator[None]:
         """All or nothing."""
         try:
-            if self.driver in _BEGIN and not getattr(self.connection, "in_transaction", False):
-                self.run(_BEGIN[self.driver])
+            self._begin()
             yield
             self.connection.commit()
         except BaseException:
@@ -78,33 +80,59 @@ class Link:
                 self.connection.rollback()
             raise
 
-    def run(self, text: str, *values: object) -> Any:
-        cursor = self.connection.cursor()
+    @contextmanager
+    def trial(self) -> Iterator[None]:
+        """All of it is taken back."""
+        try:
+            self._begin()
+            yield
+        finally:
+            self.connection.rollback()
+
+    def _begin(self) -> None:
+        if self.driver in _BEGIN and not getattr(self.connection, "in_transaction", False):
+            self.run(_BEGIN[self.driver])
+
+    def run(self, text: str, *values: object) -> None:
         if values:
-            cursor.execute(self._marked(text), self._bound(values))
+            self.cursor.execute(self._marked(text), self._bound(values))
         else:
-            cursor.execute(text)
-        return cursor
+            self.cursor.execute(text)
 
     def rows(self, text: str, *values: object) -> list[Any]:
         with self.transaction():
-            return list(self.run(text, *values).fetchall())
+            self.run(text, *values)
+            return list(self.cursor.fetchall())
 
-    def change(self, text: str) -> None:
-        with self.transaction():
-            self.run(text)
+    def created(self, text: str, what: str, read: Callable[[], T]) -> T:
+        """What is read from a table, which is created if it is not there; meanwhile another process may do it, too."""
+        with suppress(self.error):
+            return read()
+        try:
+            with self.transaction():
+                self.run(text)
+        except self.error as error:
+            with suppress(self.error):
+                return read()
+            raise MotifError(
+                f"{what} cannot be created: {first_line(error)}", hint="create it by hand, or ask for the right to"
+            ) from None
+        return read()
 
     def columns(self, table: str) -> list[str]:
         """The columns of a table; the driver's error if there is none."""
         with self.transaction():
-            return [column[0] for column in self.run(f"SELECT * FROM {dotted(table)} WHERE 1 = 0").description]
+            self.run(f"SELECT * FROM {dotted(table)} WHERE 1 = 0")
+            names = [column[0] for column in self.cursor.description]
+            self.cursor.fetchall()
+            return names
 
     def insert(self, text: str, table: pa.Table) -> None:
-        cursor, marked = self.connection.cursor(), self._marked(text)
+        marked = self._marked(text)
         for batch in table.to_batches(max_chunksize=_CHUNK):
             rows = zip(*(column.to_pylist() for column in batch.columns), strict=True)
             if bound := [self._bound(row) for row in rows]:
-                cursor.executemany(marked, bound)
+                self.cursor.executemany(marked, bound)
 
     def sql_type(self, kind: t.DataType) -> str:
         """The type of a column that is created."""
@@ -155,13 +183,24 @@ def connected(connect: Callable[[], Any]) -> Iterator[Link]:
     except Exception as error:  # noqa: BLE001 - whatever the driver, or the user's own function, raises
         raise MotifError(f"the database cannot be reached: {first_line(error)}") from None
     link = _link(connection)
-    if getattr(connection, "autocommit", None) is True:
-        connection.autocommit = False  # Otherwise each row would be visible by itself.
     try:
+        _take_over(link)
         yield link
     finally:
         with suppress(link.error):
             connection.close()
+
+
+def _take_over(link: Link) -> None:
+    """What the caller's function has set stays; from here on, transactions begin and end where we say so."""
+    with suppress(link.error):  # Some drivers refuse to end a transaction where none is open.
+        link.connection.commit()
+    commits_alone = getattr(link.connection, "autocommit", None)
+    with suppress(link.error):  # Whether transactions work is tried before the first batch is written.
+        if callable(commits_alone):
+            commits_alone(False)
+        elif commits_alone is True:
+            link.connection.autocommit = False
 
 
 def _link(connection: Any) -> Link:
@@ -171,20 +210,13 @@ def _link(connection: Any) -> Link:
         module = sys.modules.get(driver)
         if getattr(module, "paramstyle", None) in _MARKS and hasattr(connection, "cursor"):
             assert module is not None
-            return Link(connection, driver, module.paramstyle, getattr(module, "Error", Exception))
+            cursor = connection.cursor()
+            used = connection if isinstance(cursor, type(connection)) else cursor
+            return Link(connection, used, driver, module.paramstyle, getattr(module, "Error", Exception))
     raise MotifError(
         f"connect= gave {type(connection).__name__}, which is not a connection of a DB-API driver",
         hint="such as connect=lambda: sqlite3.connect('alerts.db')",
     )
-
-
-@contextmanager
-def refusals(link: Link, what: str) -> Iterator[None]:
-    """What the database refuses, as an error of ours."""
-    try:
-        yield
-    except link.error as error:
-        raise MotifError(f"{what}: {first_line(error)}", hint="create it by hand, or ask for the right to") from None
 
 
 def first_line(error: Exception) -> str:

@@ -21,11 +21,9 @@ from motif.hosts.spark.sink_connection import (
     dotted,
     first_line,
     quoted_name,
-    refusals,
 )
-from motif.hosts.spark.sink_identity import named
+from motif.hosts.spark.sink_ledger import Ledger
 
-_LEDGER = "motif_batches"
 _JSON = {
     "ignoreNullFields": "false",
     "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
@@ -41,6 +39,8 @@ class Table:
     name: str
     key: tuple[str, ...]
     create: bool
+    proven: set[str] = field(default_factory=set, repr=False, compare=False)
+    """Tables whose transactions this object has seen to work."""
 
     def write(self, frame: DataFrame, batch: int, query: str) -> None:
         """Write one batch, unless it is there."""
@@ -51,26 +51,20 @@ class Table:
                 )
         with connected(self.connect) as link:
             columns = self._columns(link, frame.schema)
-            last = self._last(link, batch, query)
+            ledger = Ledger(link, self.name)
+            last = ledger.last(batch, query, has_key=bool(self.key))
             if last != batch:
                 rows = _collected(frame)
+                if self.name not in self.proven:
+                    ledger.prove()
+                    self.proven.add(self.name)
                 with self._blamed(link, batch), link.transaction():
-                    self._note(link, query, last, batch)
+                    ledger.note(query, last, batch)
                     link.insert(self._insert(columns), rows)
 
     def _columns(self, link: Link, schema: t.StructType) -> list[str]:
         """The columns of the table that the matches go to, in their order."""
-        try:
-            known = link.columns(self.name)
-        except link.error as error:
-            if not self.create:
-                raise MotifError(
-                    f"table {self.name} cannot be read: {first_line(error)}",
-                    hint="create it, or have it created: motif.sink(..., create=True)",
-                ) from None
-            with refusals(link, f"table {self.name} cannot be created"):
-                link.change(self._create(link, schema))
-            known = link.columns(self.name)
+        known = self._known(link, schema)
         columns = [_found(name, known) for name in schema.names]
         for name, column in zip(schema.names, columns, strict=True):
             if column is None:
@@ -79,6 +73,18 @@ class Table:
                     hint=f"add it, or leave it out of the matches; {did_you_mean(name, known)}",
                 )
         return cast("list[str]", columns)
+
+    def _known(self, link: Link, schema: t.StructType) -> list[str]:
+        """The columns of the table."""
+        if self.create:
+            return link.created(self._create(link, schema), f"table {self.name}", lambda: link.columns(self.name))
+        try:
+            return link.columns(self.name)
+        except link.error as error:
+            raise MotifError(
+                f"table {self.name} cannot be read: {first_line(error)}",
+                hint="create it, or have it created: motif.sink(..., create=True)",
+            ) from None
 
     def _create(self, link: Link, schema: t.StructType) -> str:
         keys = [cast("str", _found(name, schema.names)) for name in self.key]
@@ -89,54 +95,6 @@ class Table:
         if keys:
             columns.append(f"PRIMARY KEY ({_list(keys)})")
         return f"CREATE TABLE IF NOT EXISTS {dotted(self.name)} ({', '.join(columns)})"
-
-    @property
-    def _ledger(self) -> str:
-        """Beside the table: in its schema."""
-        return dotted(".".join((*self.name.split(".")[:-1], _LEDGER)))
-
-    def _last(self, link: Link, batch: int, query: str) -> int | None:
-        """The last batch of this stream that was written here."""
-        known = self._notes(link)
-        last = known.pop(query, None)
-        # With a key, a match that is there already is met again and stays one; without, it would be there twice.
-        if not self.key and known:
-            raise MotifError(
-                f"table {self.name} holds the matches of another stream ({named(next(iter(known)))}); without key= "
-                "a stream with a new checkpoint would write its matches a second time",
-                hint="start with the old checkpoint, or give key=, or another table, or delete the rows of "
-                f"{self.name} and of {_LEDGER} with sink = '{self.name}'",
-            )
-        if not self.key and last is not None and batch < last:
-            raise MotifError(
-                f"batch {batch} comes again after batch {last} was written to {self.name}: its checkpoint was set back",
-                hint="put the checkpoint back, or give key=, so that a match that is there already stays one",
-            )
-        return last
-
-    def _notes(self, link: Link) -> dict[str, int]:
-        """The last batch by query, of those that write to this table."""
-        text = f"SELECT query_id, batch_id FROM {self._ledger} WHERE sink = {MARK}"
-        try:
-            return dict(link.rows(text, self.name))
-        except link.error:
-            columns = "query_id TEXT NOT NULL, sink TEXT NOT NULL, batch_id BIGINT NOT NULL"
-            with refusals(link, f"table {_LEDGER}, which remembers the last batch, cannot be created"):
-                link.change(f"CREATE TABLE IF NOT EXISTS {self._ledger} ({columns}, PRIMARY KEY (query_id, sink))")
-                return dict(link.rows(text, self.name))
-
-    def _note(self, link: Link, query: str, last: int | None, batch: int) -> None:
-        """Remember the batch; a process that was overtaken by another one finds out here."""
-        if last is None:
-            names = "(query_id, sink, batch_id)"
-            link.run(f"INSERT INTO {self._ledger} {names} VALUES ({MARK}, {MARK}, {MARK})", query, self.name, batch)
-            return
-        where = f"query_id = {MARK} AND sink = {MARK} AND batch_id = {MARK}"
-        text = f"UPDATE {self._ledger} SET batch_id = {MARK} WHERE {where}"
-        if link.run(text, batch, query, self.name, last).rowcount == 0:
-            raise MotifError(
-                f"another process has written batch {batch} to {self.name} meanwhile", hint="run the stream only once"
-            )
 
     def _insert(self, columns: list[str]) -> str:
         text = f"INSERT INTO {dotted(self.name)} ({_list(columns)}) VALUES ({', '.join(MARK for _ in columns)})"
