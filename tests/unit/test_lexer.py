@@ -8,7 +8,10 @@ from dataclasses import replace
 import pytest
 
 from motif.errors import LimitExceeded, MotifError, QuerySyntaxError
+from motif.ir.expr import Column, Literal, Verbatim
+from motif.ir.render import render_row_sql
 from motif.lang.lexer import Dialect, Kind, tokenize
+from motif.lang.statement import parse_statement
 from motif.limits import LIMITS
 
 
@@ -184,3 +187,32 @@ def test_hostile_text_is_refused_at_once(text: str) -> None:
     with pytest.raises(MotifError):
         tokenize(text)
     assert time.process_time() - begin < 0.5
+
+
+@pytest.mark.parametrize("dialect", ["duckdb", "spark"])
+@pytest.mark.parametrize("end", ["\n", "\r", "\r\n"])
+def test_a_comment_ends_where_both_hosts_end_it(end: str, dialect: Dialect) -> None:
+    tokens = tokenize(f"a -- x{end}b /* y{end}z */ c --", dialect)
+    assert [token.value for token in tokens.items[:-1]] == ["a", "b", "c"]
+    assert tokens.for_host == f"a     {end}b     {end}     c   "
+
+
+def test_strings_and_names_keep_what_looks_like_a_comment() -> None:
+    text = "'-- a' \"/* b */\" $$ -- c $$ d"
+    assert tokenize(text).for_host == text
+
+
+def test_hosts_see_no_comment_of_a_condition_or_a_statement() -> None:
+    text = "SELECT * /* one */ FROM t MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS f(x -- two\r, y := 1)) -- three"
+    statement = parse_statement(text)
+    assert statement.outer_sql.split() == ["SELECT", "*", "FROM", "__motif_0"]
+    [define] = statement.clauses[0].query.defines
+    assert "two" not in render_row_sql(Verbatim(define.condition.parts, (Column("x"), Literal(1))))  # type: ignore[union-attr]
+
+
+def test_hints_of_spark_stay_if_nothing_can_hide_in_them() -> None:
+    text = "SELECT /*+ BROADCAST(t), REPARTITION(3, a.b) */ v"
+    assert tokenize(text, "spark").for_host == text
+    assert tokenize(text, "duckdb").for_host.split() == ["SELECT", "v"]
+    for hidden in ("/*+ BROADCAST('*/', t) */", "/*+ `*/` */", '/*+ "*/" */', "/*+ a -- */", "/*+ /* */ */", "/*+ a"):
+        assert "this hint is not understood" in message(f"SELECT {hidden} v", "spark")

@@ -58,6 +58,8 @@ class Tokens:
     """All tokens of a text (an END token last) and how its brackets pair up."""
 
     source: str
+    for_host: str
+    """The same text, letter for letter in its place, with blanks where comments were: hosts see no comment."""
     dialect: Dialect
     limits: Limits
     items: tuple[Token, ...]
@@ -78,6 +80,9 @@ class Tokens:
 
 
 _BLANK = re.compile(r"[ \t\r\n]+")
+_LINE_END = re.compile(r"[\r\n]")
+_HINT = re.compile(r"/\*\+[\w \t\r\n(),.]*\*/")
+_NOT_LINE_END = re.compile(r"[^\r\n]")
 _NAME = re.compile(r"[^\W\d]\w*")
 _NUMBER = re.compile(r"(?:[0-9][0-9_]*(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _SEPARATED = re.compile(r"[0-9.eE+-]+(?:_[0-9.eE+-]+)*")
@@ -111,6 +116,7 @@ class _Lexer:
         self.closer: dict[int, int] = {}
         self.parent: list[int] = []
         self.open: list[int] = []
+        self.comments: list[Span] = []
         # Where `$tag$` is not a string: inside PATTERN ( ... ) of a clause, `A$B$` has two anchors.
         self.clause_bracket = -1
         self.pattern_bracket = -1
@@ -124,7 +130,7 @@ class _Lexer:
             self._fail(f"this {bracket.text} is never closed", bracket.span, f"add the missing {_PAIRS[bracket.text]}")
         self._emit(Kind.END, "", "", len(self.text))
         items = tuple(self.items)
-        return Tokens(self.text, self.dialect, self.limits, items, self.closer, tuple(self.parent))
+        return Tokens(self.text, self._for_host(), self.dialect, self.limits, items, self.closer, tuple(self.parent))
 
     def _check_text(self) -> None:
         limit = self.limits.query_chars
@@ -143,14 +149,24 @@ class _Lexer:
         if self.dialect == "spark" and (at := self.text.find("${")) >= 0:
             self._fail("${ is not allowed in a query for Spark", Span(at, at + 2), "put a blank or || between $ and {")
 
+    def _for_host(self) -> str:
+        """Where a comment ends, hosts disagree with each other and with us; so they get none."""
+        pieces: list[str] = []
+        done = 0
+        for comment in self.comments:
+            pieces.append(self.text[done : comment.start])
+            pieces.append(_NOT_LINE_END.sub(" ", self.text[comment.start : comment.end]))
+            done = comment.end
+        return "".join([*pieces, self.text[done:]])
+
     def _skip_blanks(self) -> bool:
         """Move behind blanks and comments; False at the end of the text."""
         while self.pos < len(self.text):
             if blank := _BLANK.match(self.text, self.pos):
                 self.pos = blank.end()
             elif self.text.startswith("--", self.pos):
-                newline = self.text.find("\n", self.pos)
-                self.pos = len(self.text) if newline < 0 else newline
+                line_end = _LINE_END.search(self.text, self.pos)
+                self._skip_comment(line_end.start() if line_end else len(self.text))
             elif self.text.startswith("/*", self.pos):
                 self._skip_block_comment()
             else:
@@ -159,14 +175,28 @@ class _Lexer:
 
     def _skip_block_comment(self) -> None:
         start = self.pos
+        if self.dialect == "spark" and self.text.startswith("/*+", start):
+            return self._skip_hint()
         end = self.text.find("*/", start + 2)
         if end < 0:
             self._fail("this comment is never closed", Span(start, start + 2), "add the missing */")
-        # Hosts disagree on whether comments nest; text that only some of them see must not exist.
+        # Whoever wrote it may mean the first or the second end.
         inner = self.text.find("/*", start + 2, end)
         if inner >= 0:
             self._fail("a comment inside a comment", Span(inner, inner + 2), "close the first comment with */ before")
-        self.pos = end + 2
+        self._skip_comment(end + 2)
+
+    def _skip_hint(self) -> None:
+        """A hint is for Spark; it may hold names and numbers, so that it ends where it seems to end."""
+        hint = _HINT.match(self.text, self.pos)
+        if hint is None:
+            known = "a hint may hold names, numbers, commas and parentheses: /*+ BROADCAST(t) */"
+            self._fail("this hint is not understood", Span(self.pos, self.pos + 3), known)
+        self.pos = hint.end()
+
+    def _skip_comment(self, end: int) -> None:
+        self.comments.append(Span(self.pos, end))
+        self.pos = end
 
     def _next(self) -> None:
         char = self.text[self.pos]

@@ -154,7 +154,7 @@ class _Reading:
         return splicer.build()
 
     def _splicer(self) -> Splicer:
-        return Splicer(self.tokens.source, self.replacements)
+        return Splicer(self.tokens.for_host, self.replacements)
 
     @cached_property
     def replacements(self) -> list[Replacement]:

@@ -8,7 +8,7 @@ from motif.lang.cursor import Cursor
 
 
 class VerbatimBuilder:
-    """Collects arguments from left to right; everything between them is text, letter for letter."""
+    """Collects arguments from left to right; everything between them is text, letter for letter, without comments."""
 
     def __init__(self, cursor: Cursor, start: int) -> None:
         self.cursor = cursor
@@ -32,14 +32,14 @@ class VerbatimBuilder:
                 self._add(leaf, leaf.span)
 
     def _add(self, arg: Expr, span: Span) -> None:
-        self.parts.append(self.cursor.tokens.source[self.offset : span.start])
+        self.parts.append(self.cursor.tokens.for_host[self.offset : span.start])
         self.args.append(arg)
         self.offset = span.end
 
     def build(self) -> Verbatim:
         """The node, up to the cursor."""
         span = self.cursor.span_from(self.start)
-        last = self.cursor.tokens.source[self.offset : span.end]
+        last = self.cursor.tokens.for_host[self.offset : span.end]
         return Verbatim((*self.parts, last), tuple(self.args), span)
 
 

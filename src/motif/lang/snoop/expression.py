@@ -40,7 +40,7 @@ class EventExpressionParser(ExpressionParser):
     def on_new_line(self) -> bool:
         """Whether a line break stands before the current token, outside of brackets."""
         between = self.tokens.source[self.previous.span.end : self.peek().span.start]
-        return "\n" in between and self.tokens.parent[self.pos] < 0
+        return ("\n" in between or "\r" in between) and self.tokens.parent[self.pos] < 0
 
     # -- names ----------------------------------------------------------------------------------
 
