@@ -45,7 +45,7 @@ def test_a_stream_gives_what_a_batch_gives(chunk: int) -> None:
     assert min(tally.features[kind] for kind in ("row patterns", "event patterns")) >= QUERIES // 4
 
 
-@pytest.mark.filterwarnings("ignore:PICK EACH:RuntimeWarning")
+@pytest.mark.filterwarnings("ignore:PICK EACH")
 def test_motif_stream_gives_what_motif_match_gives() -> None:
     """50 queries through the public door: rows one by one or a few at a time, as mappings or tables."""
     matched = 0

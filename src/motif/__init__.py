@@ -32,6 +32,7 @@ from motif.errors import (
     Diagnostic,
     LimitExceeded,
     MotifError,
+    MotifWarning,
     QueryBindError,
     QueryDataError,
     QuerySyntaxError,
@@ -83,6 +84,7 @@ __all__ = [
     "Diagnostic",
     "LimitExceeded",
     "MotifError",
+    "MotifWarning",
     "QueryBindError",
     "QueryDataError",
     "QuerySyntaxError",
@@ -149,6 +151,7 @@ def sql(
     lateness: str | timedelta | None = None,
     emit: Sequence[str] | str | None = None,
     buckets: int = 16,
+    strict: bool = False,
 ) -> Any:
     """Answer a whole SQL statement with MATCH_RECOGNIZE clauses in it.
 
@@ -157,10 +160,13 @@ def sql(
 
     A clause over a stream (a view of `spark.readStream`) makes the result a streaming DataFrame; `lateness`, `emit` and
     `buckets` are as for `match`.
-    """
-    from motif import api, options
 
-    return api.sql(query, tables=tables, spark=spark, live=options.LiveOptions(lateness, emit, buckets=buckets))
+    A likely slip is a `MotifWarning`, and with `strict` an error.
+    """
+    from motif import api, options, slips
+
+    with slips.told(strict=strict):
+        return api.sql(query, tables=tables, spark=spark, live=options.LiveOptions(lateness, emit, buckets=buckets))
 
 
 def match(
@@ -176,13 +182,14 @@ def match(
     on_error: Literal["fail", "skip"] = "fail",
     archive: Any = None,
     buckets: int = 16,
+    strict: bool = False,
 ) -> Any:
     """Matches of one query over `data`, as the kind of table that `data` is.
 
     `data` is an Arrow, pandas or Polars table, a path (which gives a `pyarrow.Table`), or a Spark DataFrame. `query` is
     a `MATCH_RECOGNIZE ( ... )` clause, a query of the event language, one made with the builder, or several event
     queries (a list, or one text with `;` between them), each of which sees the matches of those before it as events;
-    the result is that of the last.
+    the result is that of the last. A likely slip is a `MotifWarning`, and with `strict` an error.
 
     The next are for event queries. `data` may then be a mapping of several inputs; one without a class column has the
     class of its name. `time` (default `ts`) and `type` (default `type`) name the columns with the time and the class of
@@ -195,10 +202,11 @@ def match(
     `archive` is a table of what came before the stream, in which matches may begin. `buckets`: in how many parts the
     state is kept, and so the most tasks that work at once; fixed once a checkpoint is there.
     """
-    from motif import api, options
+    from motif import api, options, slips
 
     given = options.EventOptions(time, type, order_by, functions or {})
-    return api.match(data, query, given, options.LiveOptions(lateness, emit, on_error, archive, buckets))
+    with slips.told(strict=strict):
+        return api.match(data, query, given, options.LiveOptions(lateness, emit, on_error, archive, buckets))
 
 
 def sink(
@@ -264,13 +272,14 @@ def check(
     type: str | None = None,  # noqa: A002 - the word for it
     order_by: str | Sequence[str] = (),
     functions: Mapping[str, Callable[..., Any]] | None = None,
+    strict: bool = False,
 ) -> list[Diagnostic]:
-    """Everything that is wrong with a query; an empty list if it is fine.
+    """Everything that is wrong with a query, and likely slips (of `severity` "warning"); an empty list if it is fine.
 
     A statement takes `tables` or `spark`, an event query `data` and what `match` takes with it. Without any of them
-    only what the text itself tells is checked.
+    only what the text itself tells is checked. With `strict` slips are mistakes.
     """
     from motif import api, options
 
     given = options.EventOptions(time, type, order_by, functions or {})
-    return api.check(query, tables=tables, spark=spark, data=data, options=given)
+    return api.check(query, tables=tables, spark=spark, data=data, options=given, strict=strict)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
-from motif.errors import Diagnostic, MotifError
+from motif.errors import Diagnostic, MotifError, MotifWarning
 from motif.hosts.frames import is_path, like
 from motif.ir.query import RowQuery
 from motif.lang.builder import RowPattern
 from motif.lang.snoop import diagnose_events
 from motif.lang.statement import diagnose, parse_clause, parse_statement
-from motif.options import EventOptions, LiveOptions, event_parts, is_events, parsed_queries, text_of, warn_of
+from motif.options import EventOptions, LiveOptions, event_parts, is_events, parsed_queries, tell_slips, text_of
+from motif.slips import listening
 
 if TYPE_CHECKING:
     from motif.explanation import Explanation
@@ -44,7 +45,7 @@ def match(data: Any, query: Any, options: EventOptions, live: LiveOptions = LIVE
     if isinstance(parsed, RowQuery):
         options.refuse_for_rows()
         return _match_rows(data, parsed, live)
-    warn_of(parsed, stacklevel=3)
+    tell_slips(parsed)
     if _is_streaming(data):
         from motif.hosts.spark import stream
 
@@ -114,16 +115,32 @@ def explain(
 
 
 def check(
-    query: Any, *, tables: Mapping[str, Any] | None, spark: Any, data: Any, options: EventOptions
+    query: Any,
+    *,
+    tables: Mapping[str, Any] | None,
+    spark: Any,
+    data: Any,
+    options: EventOptions,
+    strict: bool = False,
 ) -> list[Diagnostic]:
     """See `motif.check`."""
+    slips: list[MotifWarning] = []
+    with listening(slips.append):
+        errors = _errors(query, tables, spark, data, options)
+    found = [*errors, *((slip.as_error() if strict else slip) for slip in slips)]
+    return [one.diagnostic() for one in found]
+
+
+def _errors(
+    query: Any, tables: Mapping[str, Any] | None, spark: Any, data: Any, options: EventOptions
+) -> list[MotifError]:
     if is_events(query):
-        return [error.diagnostic() for error in _event_errors(query, _inputs(tables, spark, data), options)]
+        return _event_errors(query, _inputs(tables, spark, data), options)
     text = _statement_text(query, tables, spark, data, options)
     errors = diagnose(text, "spark" if spark is not None else "duckdb")
     if not errors and (tables is not None or spark is not None):
         errors = _host_errors(text, tables, spark)
-    return [error.diagnostic() for error in errors]
+    return errors
 
 
 def _event_errors(query: Any, data: Any, options: EventOptions) -> list[MotifError]:
@@ -137,7 +154,7 @@ def _event_errors(query: Any, data: Any, options: EventOptions) -> list[MotifErr
     except MotifError as error:
         return [error]
     assert isinstance(parsed, list)
-    warn_of(parsed, stacklevel=4)
+    tell_slips(parsed)
     if data is None:
         return []
     found: list[MotifError] = _event_host(data).stack_errors(data, parsed, options.stream, options.functions)

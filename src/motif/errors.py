@@ -10,6 +10,7 @@ import difflib
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Literal
 
 LONGEST = 1_500
 """Characters of a text that are shown; of longer ones the beginning and the end."""
@@ -40,7 +41,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """One mistake in a query: what `check` returns and what an error is made from."""
+    """One mistake, or one likely slip, in a query: what `check` returns."""
 
     message: str
     span: Span | None = None
@@ -48,6 +49,7 @@ class Diagnostic:
     line: int | None = None
     column: int | None = None
     text: str = ""
+    severity: Literal["error", "warning"] = "error"
 
     def __str__(self) -> str:
         return self.text or self.message
@@ -106,8 +108,10 @@ def perhaps(name: str, known: Iterable[str]) -> str | None:
     return f"did you mean {' or '.join(folded[n] for n in near)}?" if near else None
 
 
-class MotifError(Exception):
-    """Root of everything Motif raises for a user; `str()` is ready to be shown."""
+class _Message(Exception):
+    """What `str()` shows of an error or a warning, and the same facts as data."""
+
+    severity: Literal["error", "warning"] = "error"
 
     def __init__(
         self, message: str, *, source: str | None = None, span: Span | None = None, hint: str | None = None
@@ -115,6 +119,7 @@ class MotifError(Exception):
         message, hint = shown(message), hint and shown(hint)
         self.message = message
         self.hint = hint
+        self.source = source
         self.span = span
         self.line: int | None = None
         self.column: int | None = None
@@ -126,7 +131,21 @@ class MotifError(Exception):
 
     def diagnostic(self) -> Diagnostic:
         """The same facts as data."""
-        return Diagnostic(self.message, self.span, self.hint, self.line, self.column, str(self))
+        return Diagnostic(self.message, self.span, self.hint, self.line, self.column, str(self), self.severity)
+
+
+class MotifError(_Message):
+    """Root of everything Motif raises for a user; `str()` is ready to be shown."""
+
+
+class MotifWarning(_Message, UserWarning):
+    """A likely slip: the query is answered as it was written, which may not be what was meant."""
+
+    severity = "warning"
+
+    def as_error(self) -> MotifError:
+        """The same where one is strict."""
+        return MotifError(self.message, source=self.source, span=self.span, hint=self.hint)
 
 
 class QuerySyntaxError(MotifError):

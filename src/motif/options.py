@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -12,16 +11,17 @@ from typing import Any, Literal, TypeVar, overload
 
 from motif import limits
 from motif.errors import MotifError, QueryBindError, did_you_mean
-from motif.ir.event import EventQuery, PickMode
+from motif.ir.event import EventQuery
 from motif.ir.query import RowQuery
 from motif.ir.render_event import render_events
 from motif.lang.builder import EventPattern, RowPattern
 from motif.lang.lexer import tokenize
-from motif.lang.snoop import is_event_query, parse_events
+from motif.lang.snoop import event_slips, is_event_query, parse_events
 from motif.lang.snoop.duration import GLUED_UNITS, parse_duration
 from motif.limits import Limits
 from motif.plan.events.functions import VECTORIZED
 from motif.plan.events.program import Stream
+from motif.slips import tell
 
 Dialect = Literal["duckdb", "spark"]
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -244,27 +244,14 @@ def text_of(query: str | EventPattern | EventQuery, dialect: Dialect) -> str:
     return query if isinstance(query, str) else query.text(dialect)
 
 
-# -- notes: not wrong, but worth a word ---------------------------------------------------------------
+# -- slips that the text alone shows ------------------------------------------------------------------
 
 
-def notes_on(query: EventQuery) -> list[str]:
-    """What a user may want to know before running the query."""
-    found, most = [], limits.LIMITS.each_events
-    for event in query.events():
-        endless = event.repeat is not None and event.repeat.high is None
-        if endless and query.pick(event.var) is PickMode.EACH:
-            found.append(
-                f"PICK EACH {event.var} forms every list of events: 2^n of them for n events, "
-                f"at most each_events = {most}; an upper bound in its quantifier, or PICK ALL, is kinder"
-            )
-    return found
-
-
-def warn_of(queries: Sequence[EventQuery], stacklevel: int) -> None:
-    """Say the notes as Python warnings."""
+def tell_slips(queries: Sequence[EventQuery]) -> None:
+    """Say what may not be meant, before a query is run."""
     for query in queries:
-        for note in notes_on(query):
-            warnings.warn(note, RuntimeWarning, stacklevel=stacklevel + 1)
+        for slip in event_slips(query):
+            tell(slip)
 
 
 # -- functions of the user ----------------------------------------------------------------------------

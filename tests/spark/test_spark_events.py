@@ -213,7 +213,7 @@ def test_events_without_a_time_are_left_out_and_counted(spark: SparkSession) -> 
     try:
         for condition in ("WHERE [k]", ""):
             query = f"SELECT * FROM SEQ(A a; B b) {condition} WITHIN 3 s"
-            with pytest.warns(RuntimeWarning, match="8 events have no ts"):
+            with pytest.warns(motif.MotifWarning, match="8 events have no ts"):
                 expected = motif.match(table, query).to_pylist()
             found = together({"": motif.match(frame, query)})[""]
             assert in_some_order(found) == in_some_order(map(plain, expected))

@@ -89,10 +89,10 @@ def test_events_without_a_time_are_counted(tmp_path: Path, asked: list[str]) -> 
     times = pa.array([None if i in (3, 900) else t for i, t in enumerate(EVENTS["ts"].to_pylist())], pa.timestamp("us"))
     table = EVENTS.set_column(0, "ts", times)
     for data in (stored(tmp_path, table), table):
-        with pytest.warns(RuntimeWarning, match="2 events have no ts"):
+        with pytest.warns(motif.MotifWarning, match="2 events have no ts"):
             found = motif.match(data, PAIRS)
         assert not asked
-        with pytest.warns(RuntimeWarning, match="2 events have no ts"):
+        with pytest.warns(motif.MotifWarning, match="2 events have no ts"):
             assert found.equals(by_duckdb(data, PAIRS))
         asked.clear()
 

@@ -107,7 +107,7 @@ def test_events_without_a_time_are_counted(tmp_path: Any, is_file: bool) -> None
     table = pa.concat_tables([EVENTS, stream((None, "B", 1, 9), (None, "Z", None, 9))])
     path = tmp_path / "events.parquet"
     pq.write_table(table, path)
-    with pytest.warns(RuntimeWarning, match="2 events have no ts"):
+    with pytest.warns(motif.MotifWarning, match="2 events have no ts"):
         assert pairs(motif.match(path if is_file else table, PAIR)) == [(1, 3), (2, 3)]
 
 

@@ -119,7 +119,7 @@ def test_an_event_without_a_time_in_a_file_that_is_altered_is_counted(tmp_path: 
     by_events(path)
     timeless = table_of(1, 2).set_column(1, "ts", pa.array([ONE, None], pa.timestamp("us")))
     parquet.write_table(timeless, path)
-    with pytest.warns(RuntimeWarning, match="1 events have no ts"):
+    with pytest.warns(motif.MotifWarning, match="1 events have no ts"):
         assert by_events(path) == []
 
 

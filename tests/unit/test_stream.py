@@ -749,7 +749,7 @@ def test_measures_with_functions_of_the_host() -> None:
 
 
 def test_notes_on_a_query_are_warnings_at_the_call() -> None:
-    with pytest.warns(RuntimeWarning, match="PICK EACH b forms every list") as caught:
+    with pytest.warns(motif.MotifWarning, match="PICK EACH b forms every list") as caught:
         motif.Stream("SELECT COUNT(b) AS n FROM SEQ(A a; B b+; A c) PICK EACH b", SCHEMA)
     assert caught[0].filename == __file__
 

@@ -21,6 +21,7 @@ from motif.cli.files import check_folder, check_output, read_query, table_paths,
 from motif.errors import Diagnostic, MotifError, shown
 from motif.lang.snoop import is_event_query
 from motif.options import EventOptions
+from motif.slips import told
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -109,6 +110,14 @@ FunctionsOption = Annotated[
 ]
 
 
+def _listen(context: typer.Context, strict: bool) -> bool:
+    context.with_resource(told(strict=strict))
+    return strict
+
+
+Strict = Annotated[bool, typer.Option("--strict", help="Likely slips are errors, not warnings.", callback=_listen)]
+
+
 def main(argv: Sequence[str] | None = None) -> None:
     """The entry point; `--debug` may stand anywhere."""
     arguments = list(sys.argv[1:] if argv is None else argv)
@@ -170,8 +179,10 @@ def run(
     form: following.Form = None,
     columns: following.Columns = None,
     on_error: following.OnErrorOption = None,
+    strict: Strict = False,
 ) -> None:
     """Answer a query over files; show the result or write it to a file."""
+    del strict  # `_listen` reads it
     text, tables = read_query(query), table_paths(table or [])
     options = event_options(time_column, type_column, order_by, functions)
     live = following.FollowOptions(lateness, emit, checkpoint, trigger, once, form, columns, on_error)
@@ -254,19 +265,21 @@ def check(
     type_column: TypeColumn = None,
     order_by: OrderBy = None,
     functions: FunctionsOption = None,
+    strict: Strict = False,
 ) -> None:
-    """Say everything that is wrong with a query, without reading a row."""
+    """Say everything that is wrong with a query, and likely slips, without reading a row."""
     text, tables = read_query(query), table_paths(table or [])
     found = _mistakes(text, tables, host, event_options(time_column, type_column, order_by, functions))
     for number, diagnostic in enumerate(found):
-        typer.echo(f"{'' if number == 0 else chr(10)}{diagnostic}")
-    if found:
+        label = "warning: " if diagnostic.severity == "warning" else ""
+        typer.echo(f"{'' if number == 0 else chr(10)}{label}{diagnostic}")
+    if any(diagnostic.severity == "error" or strict for diagnostic in found):
         raise typer.Exit(THEIRS)
     names = ", ".join(tables)
     checked = (
         f"the text, and names and types against {names}" if tables else "the text only; --table checks names and types"
     )
-    typer.echo(f"no mistakes found (checked: {checked})")
+    typer.echo(f"{chr(10) if found else ''}no mistakes found (checked: {checked})")
 
 
 def _mistakes(text: str, tables: dict[str, str], host: Host, options: EventOptions) -> list[Diagnostic]:

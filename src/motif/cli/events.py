@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from motif.cli import screen
 from motif.errors import Diagnostic, MotifError
 from motif.ir.event import EventQuery
-from motif.options import EventOptions, parsed_queries, warn_of
+from motif.options import EventOptions, parsed_queries, tell_slips
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -83,6 +83,7 @@ def run_in_process(text: str, tables: dict[str, str], options: EventOptions) -> 
     from motif.hosts import duckdb_events
 
     queries = _parsed(text, "duckdb")
+    tell_slips(queries)
     _needed(tables)
     begin = time.perf_counter()
     with screen.Waiting("matching") as waiting:
@@ -97,6 +98,7 @@ def run_on_spark(text: str, tables: dict[str, str], options: EventOptions) -> tu
     from motif.cli.on_spark import collected, frames_of, spark_with
 
     queries = _parsed(text, "spark")
+    tell_slips(queries)
     _needed(tables)
     with screen.Waiting("running on Spark"), spark_with(tables) as session:
         from motif.hosts.spark import events
@@ -112,7 +114,6 @@ def run_on_spark(text: str, tables: dict[str, str], options: EventOptions) -> tu
 def _parsed(text: str, dialect: Any) -> list[EventQuery]:
     queries = parsed_queries(text, dialect)
     assert isinstance(queries, list)
-    warn_of(queries, stacklevel=1)
     return queries
 
 
@@ -120,11 +121,11 @@ def _parsed(text: str, dialect: Any) -> list[EventQuery]:
 
 
 def mistakes(text: str, tables: dict[str, str], options: EventOptions, *, on_spark: bool) -> list[Diagnostic]:
-    """Everything that is wrong with the queries of a text."""
+    """Everything that is wrong with the queries of a text, and likely slips."""
     from motif import api
 
     found = api.check(text, tables=None, spark=None, data=None, options=options)
-    if found or not tables:
+    if not tables or any(one.severity == "error" for one in found):
         return found
     if not on_spark:
         return api.check(text, tables=None, spark=None, data=inputs(tables, _parsed(text, "duckdb")), options=options)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import contextlib
 import textwrap
 import threading
-import warnings
-from collections.abc import Iterator
 from datetime import timedelta
 from types import TracebackType
 from typing import Self
@@ -18,7 +16,8 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
-from motif.errors import shown
+from motif.errors import MotifWarning
+from motif.slips import listening
 
 _PATIENCE_S = 1.0
 _WIDE = 100_000
@@ -185,21 +184,21 @@ class Waiting:
             self._progress.stop()
 
 
-@contextlib.contextmanager
-def showing_warnings() -> Iterator[None]:
-    """What Motif warns of is shown as one line each, once."""
+def showing_warnings() -> contextlib.AbstractContextManager[None]:
+    """What Motif warns of is shown once, like an error."""
     seen: set[str] = set()
 
-    def show(message: Warning | str, category: type[Warning], *_: object) -> None:
-        text = shown(str(message))
-        if issubclass(category, RuntimeWarning) and text not in seen:
+    def show(slip: MotifWarning) -> None:
+        if (text := str(slip)) not in seen:
             seen.add(text)
-            console(stderr=True).print(Text.assemble(("warning: ", "bold yellow"), text), soft_wrap=True)
+            show_warning(text)
 
-    with warnings.catch_warnings():
-        warnings.filterwarnings("always", category=RuntimeWarning, module=r"motif(\.|$)")
-        warnings.showwarning = show  # type: ignore[assignment]
-        yield
+    return listening(show)
+
+
+def show_warning(text: str) -> None:
+    """A message about what may not be meant."""
+    console(stderr=True).print(Text.assemble(("warning: ", "bold yellow"), text), soft_wrap=True)
 
 
 def summary(rows_in: int, rows_out: int, seconds: float) -> str:

@@ -14,7 +14,7 @@ from motif.ir.expr import Call, Expr
 from motif.ir.expr import walk as walk_expr
 from motif.ir.render import Dialect
 from motif.ir.render_event import render_duration, render_event_expr, render_event_pattern, render_events
-from motif.options import notes_on
+from motif.lang.snoop import event_slips
 from motif.plan.conditions import HostColumns
 from motif.plan.events.conditions import Condition, EventLifter
 from motif.plan.events.decision import is_eager, waits, windows
@@ -87,8 +87,8 @@ def _facts(sketch: Sketch) -> Iterator[tuple[str, str]]:
     yield "parallel", sketch.parallel
     for name in called_functions(sketch):
         yield f"{name}( )", _function(sketch, name)
-    for note in notes_on(query):
-        yield "note", note
+    for slip in event_slips(query):
+        yield "note", f"{slip.message}; {slip.hint}"
 
 
 def _result(query: EventQuery) -> str:

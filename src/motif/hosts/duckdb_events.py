@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -12,7 +11,7 @@ import pyarrow.compute as pc
 from motif.engine.events.functions import Functions
 from motif.engine.events.parallel import match_events
 from motif.engine.order import crossing, layout
-from motif.errors import MotifError, QueryBindError, did_you_mean
+from motif.errors import MotifError, MotifWarning, QueryBindError, did_you_mean
 from motif.hosts.duckdb import DuckSource, columns_sql, final_columns, planned, row_sql, user_errors
 from motif.hosts.duckdb_database import Database, Progress, literal, quoted
 from motif.hosts.duckdb_rows import rows_in_memory
@@ -21,6 +20,7 @@ from motif.ir.event import EventQuery
 from motif.ir.expr import Call, Column
 from motif.plan.events.planner import bind_event_errors, plan_events
 from motif.plan.events.program import EventProgram, Stream
+from motif.slips import tell
 
 START = "__motif_start"
 """The column that says where composite events begin."""
@@ -198,8 +198,6 @@ def with_time(program: EventProgram, events: pa.Table) -> pa.Table:
     """Events without a time are set aside, and counted."""
     times = events.column(program.time)
     if times.null_count:
-        warnings.warn(
-            f"{times.null_count} events have no {program.stream.time} and were left out", RuntimeWarning, stacklevel=2
-        )
+        tell(MotifWarning(f"{times.null_count} events have no {program.stream.time} and were left out"))
         events = events.filter(pc.is_valid(times))
     return events

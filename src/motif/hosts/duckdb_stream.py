@@ -35,8 +35,9 @@ from motif.ir.query import RowQuery
 from motif.ir.render import render_query
 from motif.ir.render_event import render_events
 from motif.lang.statement import parse_clause
-from motif.options import EventOptions, StreamOptions, is_events, parsed_queries, warn_of
+from motif.options import EventOptions, StreamOptions, is_events, parsed_queries, tell_slips
 from motif.plan.scalar import scale
+from motif.slips import told
 
 
 class Stream:
@@ -57,18 +58,21 @@ class Stream:
         lateness: str | dt.timedelta | None = None,
         emit: Sequence[str] | str | None = None,
         on_error: Literal["fail", "skip"] = "fail",
+        strict: bool = False,
     ) -> None:
         """`query` as for `motif.match`; `schema` the columns of its rows, or a mapping from inputs to their schemas.
 
         `lateness`: how much earlier than the latest event one may be and still count (none by default). `emit` adds a
         column `kind` and chooses what comes out: "match", "timeout" (partial matches whose time is over), "late".
-        `on_error`: what to do with an event for which one of `functions` fails.
+        `on_error`: what to do with an event for which one of `functions` fails. `strict`: warnings are errors.
         """
         self.options = StreamOptions(lateness, emit, on_error)
         self.events = EventOptions(time, type, order_by, functions or {})
         self.schemas = _inputs(schema)
         self.arriving = {name: Arriving(own) for name, own in self.schemas.items()}
-        self.queries = _parsed(query, self.events)
+        self.strict = strict
+        with told(strict=strict):
+            self.queries = _parsed(query, self.events)
         self.links = linked(self.queries, self.schemas, self.events, self.options)
         self.ticks = 10 ** scale(self.links[0].planned.layout.order[0].type)
         self.latest = dict.fromkeys(self.schemas, BEGINNING)
@@ -285,7 +289,7 @@ def _parsed(query: Any, events: EventOptions) -> list[EventQuery] | list[RowQuer
     if isinstance(parsed, RowQuery):
         events.refuse_for_rows()
         return [parsed]
-    warn_of(parsed, stacklevel=3)
+    tell_slips(parsed)
     return parsed
 
 
