@@ -83,8 +83,8 @@ fuzz: $(READY) ## N=... random queries against the reference matcher
 	$(PY) -m motif.testing.event_fuzz --cases $(N)
 	$(PY) -m motif.testing.stream_fuzz --cases $(N)
 
-kills: $(READY) java ## K=... times kill -9 a stream on Spark, and compare what it wrote
-	$(PY) -m motif.testing.kills --kills $(K)
+kills: $(READY) java ## K=... times kill -9 a stream on Spark, for each kind of sink, and compare what it wrote
+	for place in folder sqlite duckdb; do $(PY) -m motif.testing.kills --kills $(K) --to $$place || exit 1; done
 
 bench: $(READY) java ## benchmarks (QUICK=1 for the short form, ONLY=... for some workloads); writes benchmarks/REPORT.md
 	$(PY) benchmarks/run.py $(if $(QUICK),--quick) $(if $(ONLY),--only $(ONLY))

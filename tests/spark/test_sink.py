@@ -11,6 +11,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -21,6 +22,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.errors import StreamingQueryException
 
+import motif
 from motif.errors import MotifError
 from motif.hosts.spark.sink import Sink, sink
 from motif.hosts.spark.sink_folder import Folder, HadoopFiles
@@ -182,6 +184,15 @@ def test_the_session_keeps_its_settings(spark: SparkSession, folder: Path) -> No
     before = spark.conf.get("spark.sql.parquet.outputTimestampType")
     sink(folder)(matches(spark), 0)
     assert spark.conf.get("spark.sql.parquet.outputTimestampType") == before
+
+
+def test_one_sink_in_several_threads(spark: SparkSession, folder: Path, database: Path) -> None:
+    frame = matches(spark, (1, "ann"), (2, "bob"))
+    for write in (sink(folder), to_table(database)):
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(lambda batch, write=write: write(frame, batch), [0] * 4))
+    assert in_folder(spark, folder) == [(1, "ann", 0), (2, "bob", 0)]
+    assert in_table(database) == [(1, "ann"), (2, "bob")]
 
 
 # --- types ---
@@ -593,6 +604,35 @@ def test_a_stream_into_a_table(stream: Stream, database: Path) -> None:
     in_table(database, "CREATE UNIQUE INDEX ids ON alerts (match_id)")
     stream.run(to_table(database, key="match_id"), "another")
     assert in_table(database) == [(1, "ann"), (3, "cid")]
+
+
+@pytest.mark.parametrize("place", ["folder", "table", "a folder without a match"])
+def test_a_stream_with_state_starts_again_at_once(place: str, stream: Stream, folder: Path, database: Path) -> None:
+    """Spark refuses a batch of which the state was not worked out, also one that was written before the crash."""
+    query = "SELECT a.n AS first, b.user FROM SEQ(A a; B b) WHERE [k] WITHIN 10 s"
+    schema = "ts TIMESTAMP, type STRING, k INT, n BIGINT, user STRING"
+
+    def add(name: str, *rows: tuple[int, str, int, str]) -> None:
+        lines = [
+            json.dumps({"ts": f"2026-01-01T00:00:{at:02}Z", "type": kind, "k": at % 2, "n": n, "user": user})
+            for at, kind, n, user in rows
+        ]
+        (stream.home / "in" / name).write_text("\n".join(lines))
+
+    def run(write: Callable[[DataFrame, int], None]) -> None:
+        events = stream.spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).json(str(stream.home / "in"))
+        found = motif.match(events, query, lateness="1 second", buckets=2).select("first", "user")
+        writer = found.writeStream.foreachBatch(write).option("checkpointLocation", str(stream.home / "checkpoint"))
+        writer.trigger(availableNow=True).start().awaitTermination()
+
+    write = to_table(database) if place == "table" else sink(folder)
+    add("0.json", (0, "A", 1, "ann"), (2, "B" if place != "a folder without a match" else "A", 2, "bob"))
+    with pytest.raises(StreamingQueryException, match="the plug was pulled"):
+        run(crashing(write))
+    add("1.json", (4, "B", 3, "cid"), (40, "B", 4, "dan"))
+    run(write)
+    found = in_table(database) if place == "table" else [row[:2] for row in in_folder(stream.spark, folder)]
+    assert found == ([(1, "cid"), (2, "cid")] if "without" in place else [(1, "bob"), (1, "cid")])
 
 
 CONNECT = """

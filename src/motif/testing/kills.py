@@ -2,7 +2,7 @@
 
 `python -m motif.testing.kills --kills 30` starts a stream over a folder of files on Spark, kills its driver or its
 Python workers again and again, starts it anew from its checkpoint, and compares in the end: nothing lost, nothing
-twice, nothing else.
+twice, nothing else. A start that fails without a kill counts as a difference, too. `--to` says where matches go.
 """
 
 from __future__ import annotations
@@ -14,13 +14,18 @@ import json
 import os
 import random
 import signal
+import sqlite3
 import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
+from typing import Any
 
+import duckdb
 import pyarrow as pa
 import pyarrow.dataset
 
@@ -36,6 +41,8 @@ QUERIES = {
 }
 START = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
 FILES, EVENTS, KEYS = 24, 60, 12
+MOST_FAILURES = 10
+"""So many starts that fail without a kill end a campaign."""
 
 
 def write_files(folder: Path, rng: random.Random) -> pa.Table:
@@ -63,23 +70,45 @@ def _write(path: Path, rows: list[dict[str, object]]) -> None:
     os.utime(path, (1_700_000_000 + moment, 1_700_000_000 + moment))
 
 
+DATABASES: dict[str, Callable[[Path], Any]] = {
+    "sqlite": lambda folder: sqlite3.connect(folder / "out.sqlite"),
+    "duckdb": lambda folder: duckdb.connect(folder / "out.duckdb"),
+}
+PLACES = ("folder", *DATABASES)
+
+
+def sink(place: str, folder: Path, name: str) -> Any:
+    """Where the matches of a query go; without a key, so that nothing but the note says what is there."""
+    if place == "folder":
+        return motif.sink(folder / "out" / name)
+    return motif.sink(connect=partial(DATABASES[place], folder), table=name, create=True)
+
+
 def answer(table: pa.Table, query: str) -> Counter[str]:
     """What a batch gives."""
-    return _counted(motif.match(table, query))
+    return _counted(motif.match(table, query).to_pylist())
 
 
-def written(folder: Path) -> Counter[str]:
+def written(place: str, folder: Path, name: str) -> Counter[str]:
     """What the stream has written."""
-    found = pyarrow.dataset.dataset(folder, partitioning=None).to_table()
-    return _counted(found)
+    if place == "folder":
+        return _counted(pyarrow.dataset.dataset(folder / "out" / name, partitioning=None).to_table().to_pylist())
+    connection = DATABASES[place](folder)
+    try:
+        cursor = connection.execute(f"SELECT * FROM {name}")
+        names = [column[0] for column in cursor.description]
+        return _counted(dict(zip(names, row, strict=True)) for row in cursor.fetchall())
+    finally:
+        connection.close()
 
 
-def _counted(table: pa.Table) -> Counter[str]:
-    names = [name for name in table.column_names if name != "batch"]
-    return Counter(repr([_plain(row[name]) for name in names]) for row in table.select(names).to_pylist())
+def _counted(rows: Iterable[dict[str, object]]) -> Counter[str]:
+    return Counter(repr([_plain(value) for name, value in row.items() if name != "batch"]) for row in rows)
 
 
 def _plain(value: object) -> object:
+    if isinstance(value, str) and value.startswith("2026-"):
+        value = dt.datetime.fromisoformat(value)  # SQLite has no type for moments
     return value.timestamp() if isinstance(value, dt.datetime) else value
 
 
@@ -125,41 +154,44 @@ def _kill(pid: int) -> bool:
 class Campaign:
     """Runs of one job over one folder."""
 
-    def __init__(self, folder: Path, rng: random.Random, slowest: float) -> None:
+    def __init__(self, place: str, folder: Path, rng: random.Random, slowest: float) -> None:
+        self.place = place
         self.folder = folder
         self.rng = rng
         self.slowest = slowest
         self.kills: Counter[str] = Counter()
+        self.failures = 0
+        """Starts that failed although nothing was killed."""
 
     def run(self, wanted: int) -> None:
         """Kill until there were enough kills, then let it end."""
-        while True:
+        while self.failures < MOST_FAILURES:
             job = self._start()
-            if self.kills.total() < wanted:
-                self._strike(job)
-            if self._ended(job):
+            struck = self.kills.total() < wanted and self._strike(job)
+            job.wait(timeout=900)
+            if job.returncode == 0:
                 return
+            self.failures += not struck
 
     def _start(self) -> subprocess.Popen[bytes]:
         log = (self.folder / "job.log").open("ab")
-        command = [sys.executable, "-m", "motif.testing.kill_job", str(self.folder)]
+        command = [sys.executable, "-m", "motif.testing.kill_job", self.place, str(self.folder)]
         return subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
 
-    def _strike(self, job: subprocess.Popen[bytes]) -> None:
-        """Wait a random while, then kill the driver with its JVM, or the Python workers once there are some."""
+    def _strike(self, job: subprocess.Popen[bytes]) -> bool:
+        """Wait a random while, then kill the driver with its JVM, or the Python workers once there are some.
+
+        Whether it came to that. A stream whose workers died fails, or goes on by itself.
+        """
         kind = self.rng.choice(("workers", "driver"))
         until = time.monotonic() + self.rng.uniform(4, self.slowest)
         while job.poll() is None:
             victims = workers_of(job.pid) if kind == "workers" else [job.pid, *_below(job.pid)]
             if time.monotonic() > until and any([_kill(victim) for victim in victims]):  # noqa: C419 - all of them
                 self.kills[kind] += 1
-                return
+                return True
             time.sleep(0.1)
-
-    def _ended(self, job: subprocess.Popen[bytes]) -> bool:
-        """Whether it has come to its end; a stream whose workers died fails or goes on by itself."""
-        job.wait(timeout=900)
-        return job.returncode == 0
+        return False
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -168,27 +200,35 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--kills", type=int, default=30)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--slowest", type=float, default=40, help="seconds within which a run is killed")
+    parser.add_argument("--to", choices=PLACES, default="folder", help="where matches are written")
     options = parser.parse_args(arguments)
     rng = random.Random(options.seed)
     with tempfile.TemporaryDirectory(prefix="motif-kills-") as name:
         kills, differences = Counter[str](), 0
         for number in itertools.count():
-            campaign = Campaign(Path(name) / str(number), rng, options.slowest)
+            campaign = Campaign(options.to, Path(name) / str(number), rng, options.slowest)
             table = write_files(campaign.folder / "in", rng)
             campaign.run(options.kills - kills.total())
             kills += campaign.kills
-            differences += compared(campaign.folder, table)
-            print(f"kills: {dict(kills)}; {differences} differences", flush=True)
+            differences += campaign.failures
+            if campaign.failures:
+                print((campaign.folder / "job.log").read_text(errors="replace")[-20_000:])
+            if campaign.failures < MOST_FAILURES:
+                differences += compared(options.to, campaign.folder, table)
+            print(
+                f"to {options.to}: kills: {dict(kills)}; {campaign.failures} starts failed; {differences} differences",
+                flush=True,
+            )
             if differences or kills.total() >= options.kills:
                 return 1 if differences else 0
     return 1
 
 
-def compared(folder: Path, table: pa.Table) -> int:
+def compared(place: str, folder: Path, table: pa.Table) -> int:
     """How many matches differ from those of a batch."""
     differences = 0
     for query, text in QUERIES.items():
-        expected, got = answer(table, text), written(folder / "out" / query)
+        expected, got = answer(table, text), written(place, folder, query)
         lost, extra = expected - got, got - expected
         differences += lost.total() + extra.total()
         print(f"{query}: {expected.total()} matches, {lost.total()} lost, {extra.total()} doubled or changed")

@@ -1,7 +1,8 @@
 """Matches of a stream written exactly once: to a folder of Parquet files, or to a table of a database.
 
 Spark hands every batch of a stream to `foreachBatch` at least once: one that was cut off comes again, under the same
-number. So a batch is written whole or not at all, together with a note that it was, and one with a note is left out.
+number. So a batch is written whole or not at all, together with a note that it was, and one with a note is left out:
+it is only computed, as without that Spark would not have the state that the next batch goes on from.
 The numbers belong to a checkpoint; the id of the query, which Spark keeps in it, tells one from another.
 """
 
@@ -10,6 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from threading import Lock
 from typing import Any, cast
 
 from pyspark.sql import DataFrame, SparkSession
@@ -57,11 +59,17 @@ class Sink:
     place: Folder | Table
     query_name: str | None = None
     home: Home | None = field(default=None, repr=False, compare=False)
+    lock: Lock = field(default_factory=Lock, repr=False, compare=False)
+    """Streams call from threads of their own, and two that were given one sink would be in each other's way."""
 
     def __call__(self, batch_df: DataFrame, batch_id: int) -> None:
         _check_batch(batch_df, batch_id)
         session = batch_df.sparkSession
-        self.place.write(batch_df, batch_id, self._connect_query() if is_connect(session) else query_id(session))
+        query = self._connect_query() if is_connect(session) else query_id(session)
+        with self.lock:
+            was_written = self.place.write(batch_df, batch_id, query)
+        if not was_written:
+            batch_df.write.format("noop").mode("overwrite").save()
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _revived, (self.place, self.query_name)

@@ -35,8 +35,8 @@ class Folder:
     latest: dict[str, int] = field(default_factory=dict, repr=False, compare=False)
     """The last batch of a query that this object has seen: behind it there is nothing to look for."""
 
-    def write(self, frame: DataFrame, batch: int, query: str) -> None:
-        """Write one batch, unless it is there."""
+    def write(self, frame: DataFrame, batch: int, query: str) -> bool:
+        """Write one batch, unless it is there; whether it was written."""
         if "batch" in (name.casefold() for name in frame.columns):
             raise MotifError(
                 "the folder has a column batch of its own, with the number of the batch",
@@ -47,7 +47,7 @@ class Folder:
             self._own(files, frame, query)
             self._refuse_older(files, batch, query)
             if files.exists(_batch_name(batch), _COMMITTED):
-                return
+                return False
             files.delete(_NEW)
         try:
             _write_parquet(frame, files.uri(_NEW, "batch"))
@@ -57,6 +57,7 @@ class Folder:
             # What is left is invisible, and removed by the next batch if not now.
             with suppress(MotifError), _file_errors(self.path):
                 files.delete(_NEW)
+        return True
 
     def _own(self, files: Files, frame: DataFrame, query: str) -> None:
         """Take a new folder for this stream, or make sure that this one is its own."""

@@ -42,8 +42,8 @@ class Table:
     proven: set[str] = field(default_factory=set, repr=False, compare=False)
     """Tables whose transactions this object has seen to work."""
 
-    def write(self, frame: DataFrame, batch: int, query: str) -> None:
-        """Write one batch, unless it is there."""
+    def write(self, frame: DataFrame, batch: int, query: str) -> bool:
+        """Write one batch, unless it is there; whether it was written."""
         for name in self.key:
             if _found(name, frame.columns) is None:
                 raise MotifError(
@@ -53,14 +53,16 @@ class Table:
             columns = self._columns(link, frame.schema)
             ledger = Ledger(link, self.name)
             last = ledger.last(batch, query, has_key=bool(self.key))
-            if last != batch:
-                rows = _collected(frame)
-                if self.name not in self.proven:
-                    ledger.prove()
-                    self.proven.add(self.name)
-                with self._blamed(link, batch), link.transaction():
-                    ledger.note(query, last, batch)
-                    link.insert(self._insert(columns), rows)
+            if last == batch:
+                return False
+            rows = _collected(frame)
+            if self.name not in self.proven:
+                ledger.prove()
+                self.proven.add(self.name)
+            with self._blamed(link, batch), link.transaction():
+                ledger.note(query, last, batch)
+                link.insert(self._insert(columns), rows)
+            return True
 
     def _columns(self, link: Link, schema: t.StructType) -> list[str]:
         """The columns of the table that the matches go to, in their order."""
