@@ -54,7 +54,7 @@ def test_leaves_are_the_same_however_they_are_made(monkeypatch: pytest.MonkeyPat
     for threads in (1, 2, 3):
         found = match_sorted(engine.program, engine.table, compiled=None, threads=threads)
         assert found.combine_chunks().equals(plain)
-    assert plain.num_rows == 0 or sum(sorted_by_loop) == 3 * plain.num_rows
+    assert plain.num_rows < 2 or sum(sorted_by_loop) == 3 * plain.num_rows
 
 
 def sorted_by(keys: list[np.ndarray], buckets: int) -> tuple[int, np.ndarray]:

@@ -27,6 +27,7 @@ from motif.plan.events.functions import VECTORIZED
 from motif.testing.event_engines import Engine
 
 NOON = dt.datetime(2026, 1, 1, 12)
+COLUMNS = {"ts": "TIMESTAMP", "type": "VARCHAR", "k": "BIGINT", "x": "BIGINT"}
 PAIR = "SELECT a.x AS one, b.x AS two FROM SEQ(A a; B b) WHERE [k] WITHIN 10 s"
 
 
@@ -160,6 +161,31 @@ def test_a_stack_is_one_after_the_other() -> None:
     )
     second = "SELECT p.ax AS one, c.ax AS two FROM SEQ(P p; C c)"
     assert pairs(motif.match(EVENTS, [first, second])) == pairs(motif.match(events, second))
+
+
+def test_the_alternative_that_is_written_first_fires() -> None:
+    """Both are over the same events; the one that binds the first variable comes first, also on the compiled loop."""
+    query = "SELECT a.x AS a, b.x AS b, c.x AS c FROM SEQ(A a; OR(C b, c)) CONSUMING c, b"
+    events = stream((1, "A", 1, 1), (2, "C", 1, 2), (3, "D", 1, 3))
+    expected = [{"a": 1, "b": 2, "c": None}, {"a": 1, "b": None, "c": 3}]
+    assert motif.match(events, query).select(["a", "b", "c"]).to_pylist() == expected
+    engine = Engine(parsed_queries(query, "duckdb")[0], events.to_pylist(), COLUMNS)
+    for compiled in (False, True):
+        assert engine.matches(compiled=compiled) == [{"a": 0, "b": 1, "c": None}, {"a": 0, "b": None, "c": 2}]
+    kept = motif.match(events, query.split(" CONSUMING")[0]).select(["b", "c"]).to_pylist()
+    assert kept == [{"b": 2, "c": None}, {"b": None, "c": 2}, {"b": None, "c": 3}]
+
+
+@pytest.mark.parametrize("key", ["", "WHERE [k]"])
+def test_matches_that_end_and_begin_together_come_in_canonical_order(key: str) -> None:
+    """In a table, and of a stream whatever it takes at once."""
+    query = f"SELECT b.x AS b FROM SEQ(A a; B b; C c) {key} WITHIN 1 h"
+    events = stream((0, "A", 1, 0), *((x, "B", 1, x) for x in range(1, 9)), (20, "C", 1, 0))
+    assert motif.match(events, query).column("b").to_pylist() == list(range(1, 9))
+    for size in (1, 3, 10):
+        live = motif.Stream(query, events.schema)
+        found = [live.push(events.slice(at, size)) for at in range(0, events.num_rows, size)]
+        assert pa.concat_tables([*found, live.close()]).column("b").to_pylist() == list(range(1, 9))
 
 
 def test_a_definition_needs_a_name() -> None:

@@ -123,13 +123,6 @@ def _evenly_decoded(array: pa.DictionaryArray) -> pa.Array | None:
     return pa.Array.from_buffers(values.type, len(array), buffers)
 
 
-def rows_at(table: pa.Table, positions: Array) -> pa.Table:
-    """Some rows."""
-    if len(positions) > FEW or table.num_rows > HELD or not len(positions):
-        return taken(table, positions)
-    return pa.concat_tables([table.slice(at, 1) for at in positions.tolist()])
-
-
 def as_type(array: pa.Array, kind: pa.DataType) -> pa.Array:
     """Cast, unless it is of that type: even that takes time."""
     return array if array.type == kind else array.cast(kind)

@@ -306,13 +306,15 @@ def consume(
                 fill += 1
                 for c in range(width):
                     if is_list[c] == 0:
-                        keys[fill] = rows[row * width + c]
+                        # What is not bound comes after what is.
+                        at = rows[row * width + c]
+                        keys[fill] = at if at >= 0 else 1 << 61
                         fill += 1
                     elif is_list[c] == 1:
                         for i in range(rows[row * width + c + 1]):
                             keys[fill] = items[rows[row * width + c] + i]
                             fill += 1
-                        keys[fill] = -2
+                        keys[fill] = -2 if rows[row * width + c + 1] > 0 else 1 << 61
                         fill += 1
                 while fill < (row + 1) * most:
                     keys[fill] = -3

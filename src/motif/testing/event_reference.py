@@ -43,10 +43,11 @@ class Moment:
 
 @dataclass(frozen=True, slots=True)
 class Fired:
-    """A match and when it was decided."""
+    """A match, when it was decided, and what it is compared by in canonical order."""
 
     moment: Moment
     match: Match
+    rank: tuple[object, ...]
 
 
 def match_events(
@@ -85,7 +86,7 @@ def fire_events(
         fired = answer.consuming() if query.consuming else answer.keeping()
         found += [(moment, answer.canonical(binding), answer.shown(binding)) for moment, binding in fired]
     found.sort(key=lambda entry: entry[:2])
-    return [Fired(moment, match) for moment, _, match in found]
+    return [Fired(moment, match, rank) for moment, rank, match in found]
 
 
 def in_total_order(
@@ -245,15 +246,15 @@ class _Answer:
     # --- what is shown ---
 
     def canonical(self, binding: Binding) -> tuple[object, ...]:
-        """By last event, first event, the others one by one, then by variables: not bound, events, lists (13)."""
+        """By last event, first event, the others one by one, then by variables: events, lists, not bound (13)."""
         numbers = {name: [self._stream.numbers[place] for place in events] for name, events in binding.items()}
         ordered = sorted(number for events in numbers.values() for number in events)
         return (ordered[-1], ordered[0], ordered[1:], [self._rank(event, numbers) for event in self._roles.events])
 
     def _rank(self, name: str, numbers: Mapping[str, list[int]]) -> tuple[int, list[int]]:
         if name not in numbers:
-            return (0, [])
-        return (1 if self._roles.events[name].repeat is None else 2, numbers[name])
+            return (2, [])
+        return (0 if self._roles.events[name].repeat is None else 1, numbers[name])
 
     def shown(self, binding: Binding) -> Match:
         """The match in the numbers of the input; what is repeated is a list."""

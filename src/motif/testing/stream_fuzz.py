@@ -1,8 +1,9 @@
 """Random queries over random streams: what a stream gives in all is what a batch over the same events gives.
 
 Events arrive out of order within a bound, in pieces of random size, with watermarks in between; sessions are saved and
-restored on the way, some after every push. A case is one query over one stream; many streams are packed into one
-session as partitions, so that a piece of a few dozen rows is about one event of each.
+restored on the way, some after every push. What comes out at once is in the order of the batch. A case is one query
+over one stream; many streams are packed into one session as partitions, so that a piece of a few dozen rows is about
+one event of each.
 `python -m motif.testing.stream_fuzz --cases 100000` runs a campaign over both languages.
 """
 
@@ -15,6 +16,7 @@ import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -22,7 +24,8 @@ import pyarrow as pa
 
 from motif.engine.arrays import Array, arrow
 from motif.engine.events.functions import Functions
-from motif.engine.events.run import match_sorted
+from motif.engine.events.merge import PARTITION, in_time_order
+from motif.engine.events.run import match_part
 from motif.engine.order import arrange, crossing, layout
 from motif.engine.session import Session
 from motif.engine.stream.session import Emitted, Planned, StreamSession
@@ -34,8 +37,10 @@ from motif.ir.expr import At, Call, Column
 from motif.ir.query import RowQuery
 from motif.ir.render_event import render_events
 from motif.lang.statement import parse_clause
+from motif.plan.events.decision import is_eager, waits
 from motif.plan.events.planner import plan_events
 from motif.plan.events.program import EventProgram, Stream
+from motif.plan.outputs import leaf_name
 from motif.plan.planner import plan
 from motif.testing.event_engines import with_hidden_key
 from motif.testing.event_features import event_features
@@ -61,6 +66,7 @@ COMPOSITE = 0.15
 WITH_FUNCTION = 0.1
 """Share of event queries with a function of the user in a condition."""
 _STREAM = "stream"
+ID = leaf_name(0)
 _NEVER = -(1 << 60)
 
 
@@ -143,6 +149,8 @@ class Case:
     rows: pa.Table
     lateness = 0
     """In microseconds."""
+    in_order: list[str] | None = None
+    """What there is to find of a clause over one sequence of rows, in order."""
 
     def __init__(self, rng: random.Random, manner: Manner | None = None) -> None:
         self.rng = rng
@@ -150,6 +158,9 @@ class Case:
         self.streams = self.manner.streams
         self.text = ""
         self.features: list[str] = []
+        self.place: dict[int, int] = {}
+        """Where each match of the batch is, and of which partition it is."""
+        self.partition: dict[int, int] = {}
 
     def build(self) -> None:
         """Draw a query and rows for it, and plan it."""
@@ -191,6 +202,7 @@ class Case:
         columns = {**COLUMNS, **({start: "TIMESTAMP"} if start else {}), _STREAM: "BIGINT"}
         source = memory_source(to_arrow(events, columns))
         program = with_hidden_key(plan_events(query, source, Stream(start=start), FUNCTIONS), _STREAM)
+        program = replace(program, identity=(program.keys[0], *program.identity))  # each match has an id of its own
         types = source.types_of(crossing(program))
         self.planned = Planned(program, layout(program, types), Functions(FUNCTIONS))
         self.rows = source.database.table(duckdb_events.input_sql(program, source)).combine_chunks()
@@ -213,13 +225,45 @@ class Case:
         timed = self.rows.take(arrow(np.flatnonzero(~self._without_time())))
         table, program = arrange(timed, self.planned.layout), self.planned.program
         if isinstance(program, EventProgram):
-            return _counted([match_sorted(program, table, functions=self.planned.functions, compiled=False)])
+            part = match_part(program, table, functions=self.planned.functions, compiled=False)
+            self.partition = dict(zip(*(part.column(name).to_pylist() for name in (ID, PARTITION)), strict=True))
+            found = in_time_order([part])
+            self.place = {match: place for place, match in enumerate(found.column(ID).to_pylist())}
+            return _counted([found])
         session = Session(program, compiled=False)
-        return _counted([*session.feed(table), *session.finish()])
+        tables = [*session.feed(table), *session.finish()]
+        self.in_order = None if program.keys else _shown(tables)
+        return _counted(tables)
 
     def stream(self, *, compiled: bool) -> Counter[str]:
         """What a stream gives."""
-        return _counted([table for emitted in self._emitted(compiled=compiled) for table in emitted.matches])
+        steps = [emitted.matches for emitted in self._emitted(compiled=compiled)]
+        if isinstance(self.query, EventQuery):
+            for tables in steps:
+                self._check_order(tables)
+        found = [table for tables in steps for table in tables]
+        if self.in_order is not None and self.in_order != _shown(found):
+            raise AssertionError(f"the order is not that of the batch\n{self.in_order}\n{_shown(found)}")
+        return _counted(found)
+
+    def _check_order(self, tables: tuple[pa.Table, ...]) -> None:
+        """By end, and of each partition as in the batch; all as there, where a step has all that end together."""
+        program = self.planned.program
+        assert isinstance(program, EventProgram)
+        found = pa.concat_tables(tables) if tables else None
+        if found is None or not set(found.column(ID).to_pylist()) <= self.place.keys():
+            return  # a difference that is found when they are counted
+        ends, ids = (found.column(name).to_pylist() for name in (leaf_name(2), ID))
+        is_whole = not is_eager(program) and not any(waits(program, way) for way in program.ways)
+        last: dict[int, int] = {}
+        for end, after in pairwise(ends):
+            if after < end:
+                raise AssertionError(f"a match that ends at {end} comes before one that ends at {after}")
+        for match in ids:
+            partition, place = 0 if is_whole else self.partition[match], self.place[match]
+            if place <= last.get(partition, -1):
+                raise AssertionError(f"matches are not in the order of the batch: {found.to_pylist()[:8]}")
+            last[partition] = place
 
     def _emitted(self, *, compiled: bool) -> Iterator[Emitted]:
         session = StreamSession(self.planned, compiled=compiled)
@@ -282,7 +326,11 @@ def _in_time(clause: str, rng: random.Random) -> tuple[str, int]:
 
 
 def _counted(tables: list[pa.Table]) -> Counter[str]:
-    return Counter(repr(row) for table in tables for row in table.to_pylist())
+    return Counter(_shown(tables))
+
+
+def _shown(tables: list[pa.Table]) -> list[str]:
+    return [repr(row) for table in tables for row in table.to_pylist()]
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -1,6 +1,6 @@
 """Matches of one run in the order in which they end, and their leaves, on all cores.
 
-Without a key that is their canonical order: events have one order, in which time rises.
+Of one partition that is their canonical order: events have one order, in which time rises.
 
 Time is cut into stretches. The matches that end in one are brought into order by one thread, before their columns are
 gathered, which are more: no other thread has to wait for that, and no array is as long as all matches together.
@@ -15,7 +15,7 @@ from motif.engine.arrays import Array
 from motif.engine.events.identity import event_hashes, hashed_by_loops
 from motif.engine.events.matches import EventMatches
 from motif.engine.events.measures import leaves
-from motif.engine.events.merge import in_time_order, time_order
+from motif.engine.events.merge import marked
 from motif.engine.events.rows import EventRows
 from motif.engine.pace import pays
 from motif.engine.threads import on_threads
@@ -31,12 +31,10 @@ MOST_BUCKETS = 1 << 18
 
 
 def leaves_by_end(rows: EventRows, matches: EventMatches, *, compiled: bool | None, threads: int) -> pa.Table:
-    """Leaves of matches by when they end, when they begin, then in canonical order; with CONSUMING, as they come."""
+    """Leaves of matches in canonical order (with CONSUMING, as they come); with a key, by end, and `marked`."""
     has_key, are_fired = bool(rows.program.keys), bool(rows.program.query.consuming)
-    if are_fired and not has_key:
-        return leaves(rows, matches, compiled=compiled)
-    if rows.intervals and has_key:  # when they begin is known of leaves only
-        return in_time_order([leaves(rows, matches, compiled=compiled)])
+    if len(matches) < 2 or (are_fired and not has_key):
+        return _leaves(rows, matches, compiled=compiled)
     by_loop = compiled is not False and pays(len(matches), lambda: [sort_loop()])
     stretches = _stretches(rows, matches, min(threads, 1 + len(matches) // STRETCH))
 
@@ -46,9 +44,14 @@ def leaves_by_end(rows: EventRows, matches: EventMatches, *, compiled: bool | No
 
     def work(number: int) -> pa.Table:
         own = matches if len(stretches) == 1 else matches.take(stretches[number])
-        return leaves(rows, in_order_of_end(rows, own, by_loop=by_loop), compiled=compiled, hashes=hashes)
+        return _leaves(rows, in_order_of_end(rows, own, by_loop=by_loop), compiled=compiled, hashes=hashes)
 
     return pa.concat_tables(on_threads(work, len(stretches)))
+
+
+def _leaves(rows: EventRows, matches: EventMatches, *, compiled: bool | None, hashes: Array | None = None) -> pa.Table:
+    found = leaves(rows, matches, compiled=compiled, hashes=hashes)
+    return marked(found, rows.segment[matches.last()]) if rows.program.keys else found
 
 
 def _stretches(rows: EventRows, matches: EventMatches, count: int) -> list[Array]:
@@ -71,19 +74,20 @@ def in_order_of_end(rows: EventRows, matches: EventMatches, *, by_loop: bool) ->
         return matches
     if by_loop:
         keys = [] if are_fired else matches.keys(variables)
-        order = _sorted_by([*_moments(rows, matches), *keys])
+        order = _sorted_by([*_ends(rows, matches), *keys])
         if order is not None:
             return matches.take(order if are_fired else matches.settled(order, keys, variables))
     if not are_fired:
         matches = matches.in_order(variables)
-    moments = _moments(rows, matches)
-    order = time_order(*reversed(moments)) if moments else None
-    return matches if order is None else matches.take(order)
+    for ends in _ends(rows, matches):
+        if (ends[1:] < ends[:-1]).any():
+            return matches.take(np.argsort(ends, kind="stable"))
+    return matches
 
 
-def _moments(rows: EventRows, matches: EventMatches) -> list[Array]:
-    """When matches end and begin, where events of several partitions have no other order."""
-    return [rows.time[matches.last()], rows.time[matches.first()]] if rows.program.keys else []
+def _ends(rows: EventRows, matches: EventMatches) -> list[Array]:
+    """When matches end, where events of several partitions have no other order."""
+    return [rows.time[matches.last()]] if rows.program.keys else []
 
 
 def _sorted_by(keys: list[Array]) -> Array | None:

@@ -85,6 +85,10 @@ class EventMatches:
         start = int(part.start[match])
         return tuple(self.items[start : start + int(part.count[match])].tolist())
 
+    def _rank(self, match: int, variables: Sequence[str]) -> tuple[object, ...]:
+        """What comes after first and last event in the canonical order; what is bound comes before what is not."""
+        return self.events_of(match)[1:], [(not events, events) for events in self.binding(match, variables)]
+
     def list_numbers(self, var: str) -> Array:
         """A number per distinct list."""
         part = self.lists[var]
@@ -105,7 +109,7 @@ class EventMatches:
         return self.take(np.sort(order[new]))
 
     def in_order(self, variables: Sequence[str]) -> EventMatches:
-        """By last event, first event, then the events one by one, then by what the variables bind."""
+        """By last event, first event, the events one by one, then by what the variables bind (nothing: last)."""
         keys = self.keys(variables)
         order = np.argsort(keys[0], kind="stable")
         if len(keys) > 1 and not _is_rising(keys[0][order]):
@@ -127,7 +131,7 @@ class EventMatches:
         edges = np.flatnonzero(np.concatenate(([True], np.diff(tied) > 1, [True]))) if len(tied) else tied
         for low, high in pairwise(edges):
             run = slice(int(tied[low]), int(tied[high - 1]) + 2)
-            order[run] = sorted(order[run].tolist(), key=lambda m: (self.events_of(m)[1:], self.binding(m, variables)))
+            order[run] = sorted(order[run].tolist(), key=lambda m: self._rank(m, variables))
         return order
 
 
@@ -138,13 +142,16 @@ def _is_rising(values: Array) -> bool:
 def _matrix_keys(columns: Sequence[Array]) -> list[Array]:
     never = 1 + max(int(column.max(initial=0)) for column in columns)
     are_bound = all(int(column.min(initial=0)) >= 0 for column in columns)
+    bound = columns
+    if not are_bound:
+        columns = [np.where(column < 0, never, column) for column in columns]
     if are_bound and all(bool((one < other).all()) for one, other in pairwise(columns)):
         keys = [columns[-1], *columns[:-1]]  # as in a sequence
     else:
-        events = _rising(list(columns) if are_bound else [np.where(column < 0, never, column) for column in columns])
-        last = events.pop() if are_bound else reduce(np.maximum, columns)
+        events = _rising(list(columns))
+        last = events.pop() if are_bound else reduce(np.maximum, bound)
         # Where the events are the same and so are all variables but one, that one is, too.
-        keys = [last, *events, *(column + 1 for column in columns[:-1])]
+        keys = [last, *events, *columns[:-1]]
     return list(_packed(keys, never.bit_length()))
 
 

@@ -1,5 +1,9 @@
 """Matches of all partitions in the order in which they ended, brought together on all cores.
 
+Those of one partition that end together come in their canonical order, whatever their number. Those of several have
+none: the partition whose first `match_id` is the least comes first, so that the order does not depend on where
+partitions lie, nor on the number of threads.
+
 Each part is sorted by itself. Then time is cut into stretches, and the pieces of one stretch are merged by one thread:
 no array is as long as all matches together, which is what makes sorting them at once slow.
 """
@@ -12,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from motif.engine.arrays import Array, as_type, flat, numpy_of, taken
+from motif.engine.arrays import Array, arrow, as_type, flat, numpy_of, taken
 from motif.engine.threads import on_threads
 from motif.plan.outputs import leaf_name
 
@@ -20,76 +24,75 @@ STRETCH = 1 << 18
 """Matches that are merged together."""
 SAMPLES = 64
 """Per stretch and part, to cut time where matches are."""
+PARTITION = "__partition"
+"""The last column of matches that are to be brought together: the number of their partition in its part."""
+
+
+def marked(found: pa.Table, partition: Array) -> pa.Table:
+    """Matches with the number of their partition."""
+    return found.append_column(PARTITION, arrow(partition.astype(np.int64)))
 
 
 def in_time_order(parts: list[pa.Table]) -> pa.Table:
-    """Matches by when they end, then by when they begin, then by part and place in it; empties the list."""
+    """Matches, `marked`, by when they end, then by partition, then as they come; empties the list."""
 
     def sort(number: int) -> Ended:
         part, parts[number] = parts[number], parts[number].slice(0, 0)  # not to hold all matches three times
-        return _ended(part).in_order()
+        end, partition = _integers(part.column(leaf_name(2))), numpy_of(flat(part.column(PARTITION)))
+        return Ended(part.drop_columns([PARTITION]), end, partition * len(parts) + number).in_order()
 
     ordered = on_threads(sort, len(parts))
     if len(ordered) == 1:
-        return ordered[0].matches
+        return ordered[0].settled()
     stretches = sum(len(part.end) for part in ordered) // STRETCH + 1
     cuts = _cuts([part.end for part in ordered], stretches)
 
     def merge(number: int) -> pa.Table:
         pieces = [part.slice(*cut[number : number + 2]) for part, cut in zip(ordered, cuts, strict=True)]
-        return _joined(pieces).in_order().matches
+        return _joined(pieces).in_order().settled()
 
     return pa.concat_tables(on_threads(merge, stretches))
 
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """Matches, and when they began and ended."""
+    """Matches, when they ended, and their partitions."""
 
     matches: pa.Table
-    start: Array
     end: Array
+    partition: Array
 
     def slice(self, low: int, high: int) -> Ended:
-        return Ended(self.matches.slice(low, high - low), self.start[low:high], self.end[low:high])
+        return Ended(self.matches.slice(low, high - low), self.end[low:high], self.partition[low:high])
 
     def in_order(self) -> Ended:
-        """Those that end and begin together stay as they are."""
-        order = time_order(self.start, self.end)
-        if order is None:
+        """Those that end together stay as they are."""
+        if bool((self.end[1:] >= self.end[:-1]).all()):
             return self
-        return Ended(taken(self.matches, order), self.start[order], self.end[order])
+        return self._taken(np.argsort(self.end, kind="stable"))
+
+    def settled(self) -> pa.Table:
+        """Those that end together, partition by partition."""
+        is_new, differs = self.end[1:] != self.end[:-1], self.partition[1:] != self.partition[:-1]
+        mixed = differs & ~is_new
+        if not mixed.any():
+            return self.matches
+        run, piece = _numbered(is_new), _numbered(is_new | differs)
+        ids = numpy_of(flat(self.matches.column(leaf_name(0))))
+        least = ids[np.flatnonzero(np.diff(piece, prepend=-1))]
+        is_mixed = np.zeros(int(run[-1]) + 1, bool)
+        is_mixed[run[1:][mixed]] = True
+        order, chosen = np.arange(len(run)), np.flatnonzero(is_mixed[run])
+        order[chosen] = chosen[np.lexsort((piece[chosen], least[piece[chosen]], run[chosen]))]
+        return taken(self.matches, order)
+
+    def _taken(self, order: Array) -> Ended:
+        return Ended(taken(self.matches, order), self.end[order], self.partition[order])
 
 
-def time_order(start: Array, end: Array) -> Array | None:
-    """By end, then by start, then as they are; None where they are in that order."""
-    if _is_in_order(start, end):
-        return None
-    order = np.argsort(end, kind="stable")
-    start, end = start[order], end[order]
-    if not _is_in_order(start, end):  # few end together, and of one partition they come as they began
-        again = _within_runs(start, end)
-        order[again] = order[again][np.lexsort((start[again], end[again]))]
-    return order
-
-
-def _is_in_order(start: Array, end: Array) -> bool:
-    return bool(((end[1:] > end[:-1]) | ((end[1:] == end[:-1]) & (start[1:] >= start[:-1]))).all())
-
-
-def _within_runs(start: Array, end: Array) -> Array:
-    """Places of the matches that end together with others, and are not in the order in which they began."""
-    is_first = np.concatenate(([True], end[1:] != end[:-1]))
-    run = np.cumsum(is_first) - 1
-    falls = np.flatnonzero(~is_first[1:] & (start[1:] < start[:-1]))
-    wrong = np.zeros(int(run[-1]) + 1, bool)
-    wrong[run[falls]] = True
-    return np.flatnonzero(wrong[run])
-
-
-def _ended(part: pa.Table) -> Ended:
-    start, end = (_integers(part.column(leaf_name(number))) for number in (1, 2))
-    return Ended(part, start, end)
+def _numbered(begins: Array) -> Array:
+    """The number of the run of each element; the first begins one."""
+    return np.concatenate(([0], np.cumsum(begins)))
 
 
 def _integers(column: pa.ChunkedArray) -> Array:
@@ -107,6 +110,6 @@ def _cuts(ends: Sequence[Array], stretches: int) -> list[list[int]]:
 def _joined(pieces: Sequence[Ended]) -> Ended:
     return Ended(
         pa.concat_tables([piece.matches for piece in pieces]).combine_chunks(),
-        np.concatenate([piece.start for piece in pieces]),
         np.concatenate([piece.end for piece in pieces]),
+        np.concatenate([piece.partition for piece in pieces]),
     )

@@ -16,7 +16,7 @@ from motif.engine.events.functions import Functions
 from motif.engine.events.merge import in_time_order
 from motif.engine.events.promising import promising
 from motif.engine.events.rows import EventRows
-from motif.engine.events.run import compile_from, match_sorted
+from motif.engine.events.run import compile_from, match_part
 from motif.engine.memory import expect_large_arrays
 from motif.engine.order import Arrangement, Layout
 from motif.engine.parallel import SHARD_ROWS, SHARDS_PER_CORE
@@ -55,12 +55,12 @@ def match_events(
     shard, threads = arrangement.shards(shards), cores() if shards == 1 else 1
 
     def work(number: int) -> pa.Table:
-        return match_sorted(
+        return match_part(
             program, shard(number), functions=functions, compiled=compiled, estimates=estimates, threads=threads
         )
 
     parts = on_threads(work, shards)
-    return parts[0] if shards == 1 else in_time_order(parts)
+    return in_time_order(parts) if program.keys else parts[0]
 
 
 def _estimates(program: EventProgram, events: pa.Table, plan: Layout, group: Array) -> Estimates:

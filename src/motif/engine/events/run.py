@@ -12,7 +12,7 @@ from motif.engine.events.functions import Functions
 from motif.engine.events.join_plan import planned
 from motif.engine.events.joins import Mode, TooSlow, WayJoin, hurried, patience
 from motif.engine.events.matches import EventMatches, joined
-from motif.engine.events.measures import leaves
+from motif.engine.events.merge import in_time_order
 from motif.engine.events.picks import apply_picks
 from motif.engine.events.rows import EventRows, no_matches
 from motif.engine.events.simulate import Simulation
@@ -35,19 +35,28 @@ def match_sorted(
     *,
     functions: Functions = NO_FUNCTIONS,
     compiled: bool | None = None,
-    estimates: Estimates | None = None,
-    in_order: bool = True,
     threads: int = 1,
 ) -> pa.Table:
-    """Leaves of all matches over events that are partitioned and in order; by when they end, if that is wanted.
+    """Leaves of all matches over events that are partitioned and in order; by when they end.
 
     `threads`: that share a join, unless it is plain Python, of which one thread runs at a time.
     """
+    found = match_part(program, table, functions=functions, compiled=compiled, threads=threads)
+    return in_time_order([found]) if program.keys else found
+
+
+def match_part(
+    program: EventProgram,
+    table: pa.Table,
+    *,
+    functions: Functions = NO_FUNCTIONS,
+    compiled: bool | None = None,
+    estimates: Estimates | None = None,
+    threads: int = 1,
+) -> pa.Table:
+    """The same of a part of all events; with a key, `in_time_order` brings the parts together."""
     rows = EventRows(program, table, estimates)
-    if not in_order:
-        return leaves(rows, find_matches(rows, functions, compiled=compiled, in_order=False), compiled=compiled)
-    is_sorted_later = not (program.query.consuming or (rows.intervals and program.keys))
-    matches = find_matches(rows, functions, compiled=compiled, in_order=not is_sorted_later, threads=threads)
+    matches = find_matches(rows, functions, compiled=compiled, in_order=False, threads=threads)
     return leaves_by_end(rows, matches, compiled=compiled, threads=threads)
 
 

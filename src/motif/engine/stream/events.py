@@ -11,13 +11,14 @@ import logging
 import numpy as np
 import pyarrow as pa
 
-from motif.engine.arrays import Array, flat, numpy_of, rows_at, taken
+from motif.engine.arrays import Array, flat, numpy_of, taken
 from motif.engine.events.consume import Consumer
 from motif.engine.events.decided import decided_in, newly_decided
+from motif.engine.events.ended import leaves_by_end
 from motif.engine.events.functions import Functions
 from motif.engine.events.joins import Mode, TooSlow, WayJoin, hurried, patience
 from motif.engine.events.matches import EventMatches, joined
-from motif.engine.events.measures import leaves
+from motif.engine.events.merge import in_time_order
 from motif.engine.events.partial import timed_out
 from motif.engine.events.rows import EventRows, Plan, PlanKey, no_matches, ticks_of
 from motif.engine.events.simulate import Simulation
@@ -31,7 +32,6 @@ from motif.ir.event import Duration, EventCount
 from motif.plan.events.decision import choosing, is_eager, rivalry, waits, windows
 from motif.plan.events.program import EventProgram
 from motif.plan.events.ways import Role, coincide
-from motif.plan.outputs import leaf_name
 
 TIME, DUE, CONSUMED, BEGAN, MASK = "__time", "__due", "__consumed", "__began", "__passes_"
 """When an event was, the deadline of a match that begins with it, whether it is consumed, whether a match began with
@@ -122,12 +122,18 @@ class EventPatterns:
         found = None
         touched = self.kept.touched(new, before if self.is_timed else watermark, watermark)
         if touched is not None:
-            parts = self._within_limits(touched, Step(touched.is_new, before, watermark))
-            found = by_time(pa.concat_tables(parts)) if parts else None
+            found = self._in_order_of_end(self._within_limits(touched, Step(touched.is_new, before, watermark)))
+            timeouts = self._in_order_of_end(list(self.timeouts))
+            self.timeouts = () if timeouts is None else (timeouts,)
         self._prune_sometimes(watermark)
         return found
 
     # -- one step
+
+    def _in_order_of_end(self, parts: list[pa.Table]) -> pa.Table | None:
+        if not parts:
+            return None
+        return in_time_order(parts) if self.program.keys else pa.concat_tables(parts)
 
     def _within_limits(self, touched: Touched, step: Step) -> list[pa.Table]:
         """Matches of all partitions but those that ask for too much: these are let go, the others go on."""
@@ -178,7 +184,7 @@ class EventPatterns:
             table = self._with_timeouts(table, rows, matches, left, step, compiled=mode.compiled)
         if not step.is_last:
             self._put(table, rows.bounds, step.now)
-        return leaves(rows, matches, compiled=mode.compiled) if len(matches) else None
+        return leaves_by_end(rows, matches, compiled=mode.compiled, threads=1) if len(matches) else None
 
     def _mode(self, events: int) -> Mode:
         if self.compiled is not None:
@@ -198,7 +204,7 @@ class EventPatterns:
                 rows.let_pass({var: alive.astype(np.uint8) for var, _ in self.program.masks})
             partial = timed_out(rows, self.functions, over, Mode(compiled))
             if len(partial):
-                self.timeouts += (leaves(rows, partial, compiled=compiled),)
+                self.timeouts += (leaves_by_end(rows, partial, compiled=compiled, threads=1),)
         return with_columns(table, {BEGAN: began.astype(np.int64)})
 
     def _plans(self) -> dict[PlanKey, Plan]:
@@ -315,14 +321,6 @@ def _masks(table: pa.Table) -> dict[str, Array]:
     """Per variable: 1 for events that functions of the user accept."""
     names = [name for name in table.column_names if name.startswith(MASK)]
     return {name.removeprefix(MASK): numpy_of(flat(table.column(name))).astype(np.uint8) for name in names}
-
-
-def by_time(found: pa.Table) -> pa.Table:
-    """Matches by when they end, begin, and then by what they are: not by how partitions happen to be kept."""
-    if found.num_rows < 2:
-        return found
-    ids, start, end = (numpy_of(flat(found.column(leaf_name(number)))) for number in range(3))
-    return rows_at(found, np.lexsort((ids, start, end)))
 
 
 def delays_of(program: EventProgram) -> tuple[int, ...]:

@@ -17,7 +17,7 @@ from motif.engine.events.functions import Functions
 from motif.engine.events.matches import NEVER, EventMatches
 from motif.engine.events.measures import leaves
 from motif.engine.events.rows import EventRows
-from motif.engine.events.run import find_matches, match_sorted
+from motif.engine.events.run import find_matches
 from motif.engine.memory import expect_large_arrays
 from motif.engine.order import Layout, arrange
 from motif.hosts.spark.worker import OUTPUT_ROWS, Batches
@@ -58,11 +58,9 @@ def with_time(program: EventProgram, events: pa.Table) -> pa.Table:
 
 def matches_of(program: EventProgram, table: pa.Table, functions: Functions, cut: Slice | None) -> pa.Table:
     """Leaves of the matches that belong to this task."""
-    if cut is None:
-        return match_sorted(program, table, functions=functions, in_order=False)  # Spark keeps no order
     rows = EventRows(program, table)
-    matches = find_matches(rows, functions, compiled=None, in_order=False)
-    return leaves(rows, matches.take(_owned(rows, matches, cut)), compiled=None)
+    found = find_matches(rows, functions, compiled=None, in_order=False)  # Spark keeps no order
+    return leaves(rows, found if cut is None else found.take(_owned(rows, found, cut)), compiled=None)
 
 
 def _owned(rows: EventRows, matches: EventMatches, cut: Slice) -> Array:
