@@ -17,7 +17,7 @@ import pytest
 import motif
 from motif.hosts import duckdb
 from motif.lang.statement import parse_clause
-from motif.testing.cases import Case, ExpectedError, load_cases, same_rows
+from motif.testing.cases import Case, ExpectedError, load_cases, same_in_order, same_rows
 from motif.testing.tables import to_arrow
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def check(case: Case, answer: Callable[[], Answer]) -> None:
         return
     names, rows = answer()
     assert names == case.expected_columns
-    assert same_rows(rows, case.expected), rows
+    assert same_in_order(rows, case.expected), rows
 
 
 def taken(table: pa.Table) -> Answer:

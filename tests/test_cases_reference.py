@@ -9,7 +9,7 @@ import pytest
 
 import motif.errors
 from motif.lang.statement import parse_clause
-from motif.testing.cases import Case, load_cases, same_rows, same_value
+from motif.testing.cases import Case, load_cases, same_in_order, same_rows, same_value
 from motif.testing.generate import COLUMNS, features, random_clause, random_example
 from motif.testing.reference import match_rows
 from motif.testing.tables import to_arrow
@@ -25,7 +25,7 @@ def answer(case: Case) -> list[dict[str, object]]:
 @pytest.mark.parametrize("case", [case for case in CASES if case.error is None], ids=str)
 def test_rows(case: Case) -> None:
     found = answer(case)
-    assert same_rows(found, case.expected), found
+    assert same_in_order(found, case.expected), found
     for row in found:
         assert tuple(row) == case.expected_columns
 

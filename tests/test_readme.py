@@ -28,6 +28,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGES = [
     "README.md",
     "docs/tutorial.md",
+    "docs/recipes.md",
     "docs/python.md",
     "docs/python-builder.md",
     "docs/event-language.md",
@@ -35,7 +36,7 @@ PAGES = [
     "docs/cli.md",
     "docs/hosts.md",
 ]
-SPARK_PAGES = ["README.md", "docs/hosts.md", "docs/streams.md", "docs/sinks.md"]
+SPARK_PAGES = ["README.md", "docs/recipes.md", "docs/hosts.md", "docs/streams.md", "docs/sinks.md"]
 REFERENCE = ROOT / "docs" / "match-recognize.md"
 EVENT_REFERENCE = ROOT / "docs" / "event-language.md"
 FENCE = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -104,6 +104,7 @@ __all__ = [
     "explain",
     "first",
     "fn",
+    "funnel",
     "last",
     "lit",
     "match",
@@ -114,6 +115,8 @@ __all__ = [
     "row",
     "rows",
     "seq",
+    "sequences",
+    "sessionize",
     "sink",
     "sql",
     "status",
@@ -207,6 +210,89 @@ def match(
     given = options.EventOptions(time, type, order_by, functions or {})
     with slips.told(strict=strict):
         return api.match(data, query, given, options.LiveOptions(lateness, emit, on_error, archive, buckets))
+
+
+def sessionize(
+    data: Any = None,
+    *,
+    by: str | Sequence[str],
+    gap: str | timedelta | float,
+    longest: str | timedelta | float | None = None,
+    per: Literal["session", "row"] = "session",
+    time: str = "ts",
+) -> Any:
+    """Sessions: rows of one key, each at most `gap` after the one before, together no longer than `longest`.
+
+    The result has a row per session (its number, start, end and events) or, with `per="row"`, every row of `data` with
+    the number of its session; it is the kind of table that `data` is. `gap="30 min"` may be a timedelta, or a number
+    where the time column is one. Without `data` the query itself comes back: print it, or give it to `motif.match`.
+
+    >>> print(sessionize(by="user", gap="30 min"))  # doctest: +ELLIPSIS
+    MATCH_RECOGNIZE (
+      PARTITION BY user
+    ...
+    """
+    from motif import api, recipes
+
+    query = recipes.session_query(by, gap, longest, time, per)
+    return query if data is None else api.match(data, query)
+
+
+def funnel(
+    data: Any = None,
+    *,
+    by: str | Sequence[str],
+    steps: Sequence[str] | Mapping[str, Any],
+    within: str | timedelta | float | None = None,
+    per: Literal["step", "try"] = "step",
+    time: str = "ts",
+    type: str = "type",  # noqa: A002 - the word for it
+) -> Any:
+    """A funnel: how many keys reach each of the steps, in this order, `within` a time, with anything in between.
+
+    Each event of the first step begins a try, which goes on with the earliest event of each next step. The result has a
+    row per step: the keys that reached it in any of their tries, as a share of all and of the step before. With
+    `per="try"` it has a row per try: how many steps it reached, and when. `steps` are classes (values of the column
+    `type`), or conditions by name: `steps={"viewed": col.page == "/shop", "paid": "pay"}`.
+
+    Without `data` the query itself comes back: print it, or give it to `motif.sql` (as the table `events`) or, with
+    `per="try"`, to `motif.match`.
+    """
+    from motif import api, recipes
+
+    recipes.check_choice("per", per, ("step", "try"))
+    question = recipes.funnel_of(by, steps, within, time, type)
+    if data is None:
+        return question.tries() if per == "try" else question.statement("duckdb")
+    return api.match(data, question.tries()) if per == "try" else api.funnel_counts(data, question)
+
+
+def sequences(
+    data: Any = None,
+    *,
+    by: str | Sequence[str] = (),
+    of: Sequence[Any],
+    within: str | timedelta | None = None,
+    time: str = "ts",
+    type: str = "type",  # noqa: A002 - the word for it
+) -> Any:
+    """Events of the classes `of`, one after the other, of one key and `within` a time, with others between them.
+
+    `of=["view", "cart"]` names values of the column `type`; parts of the builder may stand among them, such as
+    `motif.no(motif.ev("pay"))`. The result has a row per match with the events themselves, e1, e2, ...
+
+    Without `data` the query itself comes back: print it, add to it, or give it to `motif.match`.
+
+    >>> print(sequences(by="user", of=["view", "cart"], within="1 h"))
+    SELECT *
+    FROM SEQ(view e1; cart e2)
+    WHERE [user]
+    WITHIN 1 h
+    """
+    from motif import api, options, recipes
+
+    query = recipes.sequence_query(by, of, within)
+    return query if data is None else api.match(data, query, options.EventOptions(time, type))
 
 
 def sink(

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
-from motif.errors import Diagnostic, MotifError, MotifWarning
+from motif.errors import Diagnostic, MotifError, MotifWarning, UnsupportedQuery
 from motif.hosts.frames import is_path, like
 from motif.ir.query import RowQuery
 from motif.lang.builder import RowPattern
@@ -16,9 +17,10 @@ from motif.slips import listening
 
 if TYPE_CHECKING:
     from motif.explanation import Explanation
+    from motif.recipes import Funnel
 
 
-LIVE = LiveOptions()
+EVENTS, LIVE = EventOptions(), LiveOptions()
 
 
 def sql(query: str, *, tables: Mapping[str, Any] | None, spark: Any, live: LiveOptions = LIVE) -> Any:
@@ -34,7 +36,7 @@ def sql(query: str, *, tables: Mapping[str, Any] | None, spark: Any, live: LiveO
     return duckdb.run_statement(parse_statement(query, "duckdb"), tables or {})
 
 
-def match(data: Any, query: Any, options: EventOptions, live: LiveOptions = LIVE) -> Any:
+def match(data: Any, query: Any, options: EventOptions = EVENTS, live: LiveOptions = LIVE) -> Any:
     """See `motif.match`."""
     if not _is_streaming(data):
         live.refuse_for_tables()
@@ -52,6 +54,23 @@ def match(data: Any, query: Any, options: EventOptions, live: LiveOptions = LIVE
         return stream.match_stack(data, parsed, options.stream, options.functions, live)
     found = _event_host(data).match_stack(data, parsed, options.stream, options.functions)
     return found if _on_spark(data) else like(found, _sample(data))
+
+
+def funnel_counts(data: Any, question: Funnel) -> Any:
+    """The keys that reach each step of a funnel."""
+    if _is_streaming(data):
+        raise UnsupportedQuery(
+            "counts per step need all rows, and this is a stream",
+            hint='take the tries, per="try", and count them where they are written',
+        )
+    if is_spark(data):
+        from motif.hosts.spark import batch
+
+        return batch.over(match(data, question.tries()), partial(question.counts, "spark"))
+    from motif.hosts import duckdb
+
+    found = duckdb.run_statement(parse_statement(question.statement("duckdb"), "duckdb"), {"events": data})
+    return like(found, data)
 
 
 def _event_host(data: Any) -> Any:

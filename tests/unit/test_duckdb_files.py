@@ -16,7 +16,7 @@ import motif
 from column_values import COLUMNS
 from motif.hosts import duckdb, duckdb_files, duckdb_rows, parquet
 from motif.lang.statement import parse_clause
-from motif.testing.cases import same_rows
+from motif.testing.cases import same_in_order
 from motif.testing.generate import random_example
 from motif.testing.reference import match_rows
 from motif.testing.tables import to_arrow
@@ -307,5 +307,5 @@ def test_random_queries_agree_with_the_reference(tmp_path: Path, read: list[int]
         if read:
             asked += 1
             expected = match_rows(parse_clause(clause), rows, table.column_names, steps=20_000)
-            assert same_rows([tuple(row.values()) for row in found], expected), clause
+            assert same_in_order([tuple(row.values()) for row in found], expected), clause
     assert asked > 40

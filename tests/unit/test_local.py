@@ -22,7 +22,7 @@ from motif.plan.events.planner import plan_events
 from motif.plan.events.program import Stream
 from motif.plan.planner import plan
 from motif.plan.source import HostRefusal
-from motif.testing.cases import same_rows
+from motif.testing.cases import same_in_order
 from motif.testing.event_generate import COLUMNS, random_event_query, random_stream
 from motif.testing.fuzz import memory_source
 from motif.testing.generate import random_clause, random_rows
@@ -56,8 +56,8 @@ def test_of_event_queries(few: int, monkeypatch: pytest.MonkeyPatch) -> None:
         if local is not None and local.takes(table.num_rows):
             computed += any(not isinstance(expr, Column) for expr in exprs)
             assert local.table(table).schema == given.schema
-            assert same_rows(local.table(table).to_pylist(), given.to_pylist()), seed
-            assert same_rows(local.table(coded(table)).to_pylist(), given.to_pylist()), seed
+            assert same_in_order(local.table(table).to_pylist(), given.to_pylist()), seed
+            assert same_in_order(local.table(coded(table)).to_pylist(), given.to_pylist()), seed
     assert computed > QUERIES // 3
 
 
@@ -80,8 +80,8 @@ def test_of_clauses(few: int, monkeypatch: pytest.MonkeyPatch) -> None:
             computed += any(not isinstance(expr, Column) for expr in exprs)
             found = local.table(table)
             assert found.schema == given.schema
-            assert same_rows(local.table(coded(table)).to_pylist(), given.to_pylist()), seed
-            assert same_rows(found.to_pylist(), given.to_pylist()), seed
+            assert same_in_order(local.table(coded(table)).to_pylist(), given.to_pylist()), seed
+            assert same_in_order(found.to_pylist(), given.to_pylist()), seed
     assert computed > QUERIES // 20
 
 

@@ -17,7 +17,7 @@ from motif.hosts.duckdb_database import Database, quoted
 from motif.lang.statement import parse_clause
 from motif.plan.planner import plan
 from motif.plan.program import Program
-from motif.testing.cases import same_rows
+from motif.testing.cases import same_in_order
 from motif.testing.generate import random_rows
 from motif.testing.tables import to_arrow
 
@@ -103,7 +103,7 @@ def test_pieces_give_what_one_go_gives(clause: str, size: int) -> None:
     for position in range(0, given.rows.num_rows, size):
         leaves += session.feed(given.rows.slice(position, size))
     leaves += session.finish()
-    assert same_rows(given.final(leaves), given.in_one_go())
+    assert same_in_order(given.final(leaves), given.in_one_go())
     assert given.in_one_go(), "the sample should have matches"
 
 

@@ -140,7 +140,8 @@ class Arrangement:
             kept, cuts = self._kept(), [self._cut(at, count) for at in range(count + 1)]
             return lambda number: kept.slice(cuts[number], cuts[number + 1] - cuts[number])
         self._put_side_by_side()
-        of_partition = (np.arange(int(self.group.max(initial=0)) + 1) % count).astype(np.min_scalar_type(count))
+        reached = np.cumsum(np.bincount(self.group))  # partitions whose numbers follow each other, so in their order
+        of_partition = ((reached - 1) * count // reached[-1]).astype(np.min_scalar_type(count))
         dealt, order = of_partition[self.group], self.order  # once for all threads
         return lambda number: self._only(np.flatnonzero(dealt == number), order).in_order()
 

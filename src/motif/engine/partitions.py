@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from motif.engine.arrays import Array, arrow, as_type, flat, null_flags, numpy_of, plain_type
+from motif.engine.arrays import Array, arrow, as_type, bounds_of, decoded, flat, null_flags, numpy_of, plain_type, taken
 from motif.engine.numbering import are_many, encoded_by_parts
 from motif.engine.texts import packed, unpacked
 from motif.engine.threads import cores, on_threads
@@ -82,6 +82,47 @@ def groups(rows: pa.Table, keys: Sequence[int]) -> Array:
         if int(group.max(initial=0)) >= SPREAD * len(group):
             group = numpy_of(_encoded(arrow(group)).indices).astype(np.int64)
     return group
+
+
+def by_partition(found: pa.Table, keys: Sequence[str]) -> pa.Table:
+    """Rows of a result, in which those of a partition lie side by side, with partitions in the order of their keys.
+
+    NULLs come last, NaN after all numbers. Only one row of each partition is compared.
+    """
+    columns = [flat(found.column(key)) for key in keys]
+    bounds = bounds_of(columns, found.num_rows)
+    if len(bounds) <= 2:
+        return found
+    order = _in_order([_sortable(taken(column, bounds[:-1])) for column in columns])
+    if order is None:
+        return found
+    lengths = np.diff(bounds)[order]
+    ends = np.cumsum(lengths)
+    places = np.arange(found.num_rows) + np.repeat(bounds[:-1][order] - ends + lengths, lengths)
+    return taken(found, places)
+
+
+def _in_order(keys: Sequence[pa.Array]) -> Array | None:
+    """Where the rows of some keys go, by the first that tells them apart; None where they are in order."""
+    if len(keys) == 1 and pa.types.is_integer(keys[0].type) and not keys[0].null_count:
+        values = numpy_of(keys[0])
+        return None if bool((values[1:] >= values[:-1]).all()) else np.argsort(values, kind="stable")
+    names = [str(number) for number in range(len(keys))]
+    order = pc.sort_indices(pa.table(list(keys), names), sort_keys=[(name, "ascending") for name in names])
+    found: Array = numpy_of(order).astype(np.int64)
+    return None if bool((found[1:] > found[:-1]).all()) else found
+
+
+def _sortable(keys: pa.Array) -> pa.Array:
+    """Values that Arrow puts in order as Motif does; nested ones go by their text."""
+    keys = decoded(keys)
+    if pa.types.is_nested(keys.type):
+        return pa.array([None if value is None else repr(value) for value in keys.to_pylist()], pa.string())
+    if pa.types.is_floating(keys.type):
+        return pc.add(as_type(keys, pa.float64()), pa.scalar(0.0))  # -0.0 is 0.0
+    if keys.type in (*TEXTS, pa.string(), pa.binary()) and (numbers := packed(keys)) is not None:
+        return arrow(numbers.byteswap(), None if not keys.null_count else null_flags(keys) == 1)
+    return keys
 
 
 def _numbers(key: pa.Array) -> tuple[Array, int]:

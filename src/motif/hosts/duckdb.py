@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from motif.engine.order import crossing, layout
 from motif.engine.parallel import match_rows
+from motif.engine.partitions import by_partition
 from motif.engine.session import Session
 from motif.errors import MotifError, QueryDataError, Span
 from motif.hosts.constants import value_of
@@ -188,7 +189,14 @@ def run_program(
             parts = _in_memory(program, source, compiled, progress)
         if parts is None:
             parts = _streamed(program, source, compiled, progress)
-    return final_columns(program, source, pa.concat_tables(parts))
+    return final_columns(program, source, by_partition(pa.concat_tables(parts), key_names(program)))
+
+
+def key_names(program: Program) -> list[str]:
+    """The leaves that the partition columns of the result are."""
+    return [
+        expr.name for _, expr in program.outputs.columns[: len(program.query.partition)] if isinstance(expr, Column)
+    ]
 
 
 def _in_memory(

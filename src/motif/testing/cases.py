@@ -9,7 +9,7 @@ A file holds `[[case]]` tables:
     rows = [[1, 1], [2, "NULL"]]              # "NULL" is NULL; a DECIMAL may be written as a string
     clause = "MATCH_RECOGNIZE (...)"
     expected_columns = ["first"]              # names in the order of the output
-    expected = [[1]]                          # a multiset of rows
+    expected = [[1]]                          # in order: by partition, then as matched
     error = { class = "QueryDataError", text = "SKIP" }   # instead of expected: part of the message
 """
 
@@ -124,6 +124,12 @@ def same_rows(left: Iterable[RowLike], right: Iterable[RowLike]) -> bool:
             return False
         candidates.pop(found)
     return not any(remaining.values())
+
+
+def same_in_order(left: Iterable[RowLike], right: Iterable[RowLike]) -> bool:
+    """Whether both hold the same rows, one after the other."""
+    rows, others = list(map(_values, left)), list(map(_values, right))
+    return len(rows) == len(others) and all(map(same_value, rows, others))
 
 
 def same_value(left: Any, right: Any) -> bool:

@@ -28,7 +28,7 @@ from motif.ir.query import RowQuery
 from motif.lang.statement import parse_clause
 from motif.plan.planner import plan
 from motif.plan.program import Program
-from motif.testing.cases import same_rows
+from motif.testing.cases import same_in_order, same_rows
 from motif.testing.features import features
 from motif.testing.generate import random_example
 from motif.testing.reference import match_rows
@@ -173,7 +173,7 @@ def _agree(expected: Rows | str, got: Rows | str) -> bool:
         return expected == got
     if expected and got and list(expected[0]) != list(got[0]):
         return False
-    return same_rows(expected, got)
+    return same_in_order(expected, got)
 
 
 def _brief(expected: Rows | str, got: Rows | str) -> str:
@@ -182,7 +182,10 @@ def _brief(expected: Rows | str, got: Rows | str) -> str:
         return f"  expected {said[0]}, got {said[1]}"
     missing = [row for row in expected if not any(same_rows([row], [other]) for other in got)]
     extra = [row for row in got if not any(same_rows([row], [other]) for other in expected)]
-    return f"  expected {len(expected)} rows, got {len(got)}\n  missing {missing[:3]}\n  extra {extra[:3]}"
+    found = f"  expected {len(expected)} rows, got {len(got)}"
+    if not missing and not extra:
+        return f"{found}, in another order\n  expected {expected[:5]}\n  got {got[:5]}"
+    return f"{found}\n  missing {missing[:3]}\n  extra {extra[:3]}"
 
 
 Check = Callable[..., Tally]

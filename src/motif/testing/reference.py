@@ -79,11 +79,13 @@ def _check_columns(query: RowQuery, columns: Sequence[str]) -> None:
 
 
 def _partitions(query: RowQuery, evaluator: Evaluator, rows: Sequence[Row]) -> Iterable[list[Row]]:
+    """Partitions in the order of their keys: NULLs last, NaN after all numbers."""
     partitions: dict[tuple[object, ...], list[Row]] = {}
     for row in rows:
         key = tuple(identity(_row_value(evaluator, key.expr, row)) for key in query.partition)
         partitions.setdefault(key, []).append(row)
-    return partitions.values()
+    keys = [Order(key.expr) for key in query.partition]
+    return sorted(partitions.values(), key=lambda rows: [_order_key(evaluator, key, rows[0]) for key in keys])
 
 
 def _row_value(evaluator: Evaluator, expr: Expr, row: Row) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -226,6 +226,12 @@ def around(statement: Statement, session: SparkSession, frames: dict[str, DataFr
     if statement.is_all_of_one_clause():
         return frames[statement.clauses[0].name]
     return _sql(session, statement, [statement.outer], frames, None)
+
+
+def over(frame: DataFrame, statement: Callable[[str], str]) -> DataFrame:
+    """What SQL makes of a DataFrame; `statement` writes it around the name that stands for it."""
+    text = statement("\0").replace("{", "{{").replace("}", "}}").replace("\0", "{frame}")
+    return frame.sparkSession.sql(text, frame=frame)
 
 
 def statement_errors(statement: Statement, session: SparkSession) -> list[MotifError]:
