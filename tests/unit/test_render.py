@@ -76,7 +76,7 @@ PREV(FINAL LAST(A.x + A.y, 2), 3)
 RUNNING FIRST(CLASSIFIER(A))
 NEXT(CLASSIFIER())
 ARRAY_AGG(DISTINCT upper(A.s))
-LAST(1) + SUM(1)
+LAST(x) + SUM(1)
 MATCH_NUMBER() % 2 = 0
 "case" + "my col" + "ünï" + "a""b"
 A."order"

@@ -8,7 +8,8 @@ from itertools import pairwise
 
 import pytest
 
-from motif.errors import MotifError, QuerySyntaxError, Span, UnsupportedQuery
+from motif.errors import MotifError, QueryBindError, QuerySyntaxError, Span, UnsupportedQuery
+from motif.ir.expr import Column
 from motif.ir.pattern import Var
 from motif.lang.lexer import Dialect, tokenize
 from motif.lang.statement import Statement, diagnose, parse_clause, parse_statement
@@ -273,3 +274,23 @@ def test_no_text_makes_the_parser_crash(dialect: Dialect) -> None:
                 other = draw.randrange(len(mutant))
                 mutant[at], mutant[other] = mutant[other], mutant[at]
         assert all(error.line is not None for error in diagnose("".join(mutant), dialect))
+
+
+@pytest.mark.parametrize("table", ["k", "t AS k", "t k", "s.k", "(SELECT * FROM t) AS k", "t AS k(g, v)"])
+def test_columns_may_be_qualified_with_the_table_where_there_is_no_match_yet(table: str) -> None:
+    clause = "PARTITION BY k.g ORDER BY K.v DESC PATTERN (A) DEFINE A AS v > 0"
+    [found] = parse_statement(f"SELECT * FROM {table} MATCH_RECOGNIZE ({clause})").clauses
+    assert found.query.partition[0].expr == Column("g")
+    assert found.query.partition[0].name == "g"
+    assert found.query.order[0].expr == Column("v")
+
+
+def test_the_group_of_an_aggregate_begins_no_sub_clause() -> None:
+    text = "SELECT * FROM t MATCH_RECOGNIZE (MEASURES f(x) WITHIN GROUP (ORDER BY x) AS m PATTERN (A))"
+    with pytest.raises(UnsupportedQuery, match="WITHIN is not offered inside of MATCH_RECOGNIZE"):
+        parse_statement(text)
+
+
+def test_what_names_no_column_orders_nothing() -> None:
+    with pytest.raises(QueryBindError, match="ORDER BY 1 names no column"):
+        parse_statement("SELECT * FROM t MATCH_RECOGNIZE (ORDER BY 1 PATTERN (A))")

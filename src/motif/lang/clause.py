@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import NoReturn, TypeVar
 
-from motif.errors import LimitExceeded, MotifError, UnsupportedQuery
-from motif.ir.expr import At, Column, Expr, Interval
+from motif.errors import LimitExceeded, MotifError, QueryBindError, UnsupportedQuery
+from motif.ir.expr import At, Column, Expr, Interval, walk
 from motif.ir.pattern import Empty, Pattern, variables
 from motif.ir.query import Define, Key, MatchMode, Measure, Order, RowQuery, Rows, Skip, SkipTo, Subset, Within
 from motif.lang.check import check_query
@@ -47,10 +47,10 @@ class ClauseReading:
         return self.query
 
 
-def read_clause(tokens: Tokens, open_bracket: int) -> ClauseReading:
-    """Read the clause whose bracket opens at this index; collects errors instead of raising them."""
+def read_clause(tokens: Tokens, open_bracket: int, table: str | None = None) -> ClauseReading:
+    """Read the clause whose bracket opens at this index, of a table; collects errors instead of raising them."""
     try:
-        return _ClauseParser(tokens, open_bracket).read()
+        return _ClauseParser(tokens, open_bracket, table).read()
     except MotifError as error:
         return ClauseReading(None, [error])
     except RecursionError:
@@ -60,8 +60,9 @@ def read_clause(tokens: Tokens, open_bracket: int) -> ClauseReading:
 
 
 class _ClauseParser:
-    def __init__(self, tokens: Tokens, open_bracket: int) -> None:
+    def __init__(self, tokens: Tokens, open_bracket: int, table: str | None) -> None:
         self.tokens = tokens
+        self.table = table
         body = Cursor(tokens, open_bracket + 1, tokens.closer[open_bracket])
         self.sections = split_sections(body)
         self.body = body
@@ -140,7 +141,7 @@ class _ClauseParser:
         return cursors
 
     def _expression(self, cursor: Cursor, place: Place) -> Expr:
-        scope = Scope(place, self.variables)
+        scope = Scope(place, self.variables, self.table)
         expr, cursor.pos = parse_expression(self.tokens, cursor.pos, cursor.end, scope)
         return expr
 
@@ -192,6 +193,9 @@ class _ClauseParser:
     def _order(self, cursor: Cursor) -> Order:
         start = cursor.pos
         expr = self._expression(cursor, Place.ORDER)
+        if not any(isinstance(node, Column) for node in walk(expr)):
+            message = f"ORDER BY {_short(cursor.text(start, cursor.pos))} names no column: all rows would be equal"
+            cursor.fail(message, cursor.span_from(start), "name a column; a number is no position here", QueryBindError)
         descending = cursor.accept_word("DESC")
         if not descending:
             cursor.accept_word("ASC")

@@ -9,9 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Decimal
 
-from motif.errors import LimitExceeded, UnsupportedQuery
-from motif.ir.expr import COMPARISONS, Call, Expr, Literal, children
-from motif.lang.cursor import describe
+from motif.errors import LimitExceeded, Span, UnsupportedQuery
+from motif.ir.expr import COMPARISONS, Call, Expr, Literal, Verbatim, children, walk
 from motif.lang.lexer import Kind, Tokens
 from motif.lang.operand import OperandParser
 from motif.lang.scope import Scope
@@ -58,6 +57,7 @@ _LONGEST_SYMBOL = 4
 _SPARK_PRODUCT = 11
 _VERBATIM_PREDICATES = frozenset({"ILIKE", "RLIKE", "REGEXP", "GLOB", "SIMILAR"})
 _PREDICATES = _VERBATIM_PREDICATES | {"BETWEEN", "IN", "LIKE"}
+_MOST_REPEATED = 20_000
 _LONG_CHAIN = 32
 """Terms from which AND and OR become a balanced tree, so that a long list is not a deep one."""
 
@@ -208,10 +208,24 @@ class ExpressionParser(OperandParser):
         if operator.call is None:
             return self._verbatim_infix(left, start, len(operator.symbol), operator.power + 1)
         self.pos += len(operator.symbol)
+        if operator.power != self.grammar.comparison:
+            return Call(operator.call, (left, self.expression(operator.power + 1)), self.span_from(start))
+        if self._at_quantified():
+            return self._compared_with_each(left, start, operator)
         right = self.expression(operator.power + 1)
-        if operator.power == self.grammar.comparison:
-            self._refuse_second_comparison()
-        return Call(operator.call, (left, right), self.span_from(start))
+        self._refuse_second_comparison()
+        return self._comparison(operator.call, left, right, start)
+
+    def _comparison(self, name: str, left: Expr, right: Expr, start: int) -> Expr:
+        """Of values, or of rows part by part."""
+        parts, others = self.parts_of(left), self.parts_of(right)
+        span = self.span_from(start)
+        if parts is None or others is None:
+            return Call(name, (left, right), span)
+        if len(parts) != len(others):
+            self.fail(f"a row of {len(parts)} values is compared with one of {len(others)}", span)
+        self._check_repeated([*parts, *others], 2, span)
+        return rows_compared(name, list(zip(parts, others, strict=True)), span)
 
     def _operator_here(self) -> _Operator | None:
         """The longest operator that the touching characters from here on make."""
@@ -256,8 +270,7 @@ class ExpressionParser(OperandParser):
             return Call("is not null" if negated else "is null", (left,), self.span_from(start))
         if self.accept_word("DISTINCT", "FROM"):
             right = self.expression(self.grammar.is_ + 1)
-            name = "is not distinct from" if negated else "is distinct from"
-            return Call(name, (left, right), self.span_from(start))
+            return self._comparison("is not distinct from" if negated else "is distinct from", left, right, start)
         if not self.at_word("TRUE", "FALSE"):
             self.fail_expected("NULL, TRUE, FALSE or DISTINCT FROM after IS")
         test = Call(f"is {self.next().text.lower()}", (left,), self.span_from(start))
@@ -277,8 +290,9 @@ class ExpressionParser(OperandParser):
                 self.expect_word("TO", "after SIMILAR")
             if word == "IN":
                 self._check_bare_in()
+            if word in ("LIKE", "ILIKE") and self._at_quantified():
+                return self._like_each(left, start, word, negated=negated)
             pattern_start = self.pos
-            self._refuse_quantified_pattern()
             pattern = self.expression(self.above_predicates)
             text.add(pattern, pattern_start)
             if word != "LIKE" or self.at_word("ESCAPE"):
@@ -291,10 +305,47 @@ class ExpressionParser(OperandParser):
         if self.tokens.dialect == "spark" or not (self.peek().kind is Kind.NAME or self.at_op("[")):
             self.fail_expected("( after IN", "write x IN (1, 2)")
 
-    def _refuse_quantified_pattern(self) -> None:
-        if self.at_word("ANY", "ALL", "SOME") and self.peek(1).is_op("("):
-            hint = "write one LIKE for each pattern, with OR or AND"
-            self.fail(f"LIKE {describe(self.peek())} is not offered", hint=hint, error=UnsupportedQuery)
+    def _at_quantified(self) -> bool:
+        return self.at_word("ANY", "SOME", "ALL") and self.peek(1).is_op("(")
+
+    def _each(self, left: Expr, *, takes_one: bool) -> tuple[str, list[Expr]]:
+        """`ANY (a, b)`, `ALL ([a, b])`: the word that joins the tests of its values, and these."""
+        quantifier = self.next()
+        self.refuse_query()
+        is_list = self.peek(1).is_op("[") and self.close_of(self.pos + 1) == self.close_of(self.pos) - 1
+        close = self.close_of(self.pos + is_list)
+        self.pos += 1 + is_list
+        if self.pos == close:
+            self.fail_expected(f"at least one value in {quantifier.text} ( )")
+        values = [self.expression()]
+        while self.pos < close:
+            self.expect_op(",", f"or ) in {quantifier.text} ( )", "is a comma missing?")
+            values.append(self.expression())
+        self.pos = close + 1 + is_list
+        if not takes_one and not is_list and len(values) == 1 and not isinstance(values[0], Literal):
+            function = "array_contains" if self.tokens.dialect == "spark" else "list_contains"
+            hint = f"write the values one by one: {quantifier.text}(a, b); of a column that is a list, use {function}"
+            self.fail(f"{quantifier.text} ( ) of one value", quantifier.span, hint, UnsupportedQuery)
+        self._check_repeated([left], len(values), quantifier.span)
+        return "and" if quantifier.is_word("ALL") else "or", values
+
+    def _compared_with_each(self, left: Expr, start: int, operator: _Operator) -> Expr:
+        assert operator.call is not None, "comparisons are known"
+        word, values = self._each(left, takes_one=False)
+        return _balanced(word, [self._comparison(operator.call, left, value, start) for value in values])
+
+    def _like_each(self, left: Expr, start: int, word: str, *, negated: bool) -> Expr:
+        joined, patterns = self._each(left, takes_one=True)
+        span = self.span_from(start)
+        tests: list[Expr] = [
+            Call("like", (left, pattern), span)
+            if word == "LIKE"
+            else Verbatim(("", " ILIKE ", ""), (left, pattern), span)
+            for pattern in patterns
+        ]
+        if self.at_word("ESCAPE"):
+            self.fail("ESCAPE behind several patterns", hint="write one LIKE for each pattern, with OR or AND")
+        return _balanced(joined, [Call("not", (test,), span) for test in tests] if negated else tests)
 
     def _escape(self, text: VerbatimBuilder) -> Expr:
         if self.accept_word("ESCAPE"):
@@ -302,17 +353,32 @@ class ExpressionParser(OperandParser):
             text.add(self.expression(self.above_predicates), start)
         return text.build()
 
-    def _between(self, left: Expr, start: int) -> Call:
-        if self.at_word("SYMMETRIC"):
-            self.fail(
-                "BETWEEN SYMMETRIC is not offered", hint="write least(a, b) and greatest(a, b)", error=UnsupportedQuery
-            )
+    def _between(self, left: Expr, start: int) -> Expr:
+        symmetric = self.accept_word("SYMMETRIC")
+        if not symmetric:
+            self.accept_word("ASYMMETRIC")
         low = self.expression(self.above_predicates)
         self.expect_word("AND", "in BETWEEN", "write x BETWEEN low AND high")
         high = self.expression(self.above_predicates)
-        return Call("between", (left, low, high), self.span_from(start))
+        found = self._in_range(left, low, high, start)
+        if not symmetric:
+            return found
+        self._check_repeated([left, low, high], 2, self.span_from(start))
+        return Call("or", (found, self._in_range(left, high, low, start)), self.span_from(start))
 
-    def _in(self, left: Expr, start: int) -> Call:
+    def _check_repeated(self, exprs: list[Expr], times: int, span: Span) -> None:
+        """Short forms are spelled out; of large operands, and one inside of the other, that could grow without end."""
+        if times * sum(1 for expr in exprs for _ in walk(expr)) > _MOST_REPEATED:
+            message = f"this is short for an expression of more than {_MOST_REPEATED:,} parts"
+            self.fail(message, span, f"compute parts of it {self.computed_before}", LimitExceeded)
+
+    def _in_range(self, left: Expr, low: Expr, high: Expr, start: int) -> Expr:
+        span = self.span_from(start)
+        if self.parts_of(left) is None:
+            return Call("between", (left, low, high), span)
+        return Call("and", (self._comparison(">=", left, low, start), self._comparison("<=", left, high, start)), span)
+
+    def _in(self, left: Expr, start: int) -> Expr:
         self.refuse_query()
         close = self.close_of(self.pos)
         self.next()
@@ -323,7 +389,25 @@ class ExpressionParser(OperandParser):
             self.expect_op(",", "or ) in IN ( )", "is a comma missing?")
             items.append(self.expression())
         self.pos = close + 1
+        if self.parts_of(left) is not None:
+            self._check_repeated([left], len(items), self.span_from(start))
+            return _balanced("or", [self._comparison("=", left, item, start) for item in items])
         return Call("in", (left, *items), self.span_from(start))
+
+
+def rows_compared(name: str, pairs: list[tuple[Expr, Expr]], span: Span) -> Expr:
+    """A comparison of two rows as comparisons of their parts, by the standard: NULL where it hangs on one."""
+    (left, right), rest = pairs[0], pairs[1:]
+    first = Call(name, (left, right), span)
+    if not rest:
+        return first
+    if name in ("=", "is not distinct from"):
+        return Call("and", (first, rows_compared(name, rest, span)), span)
+    if name in ("<>", "is distinct from"):
+        return Call("or", (first, rows_compared(name, rest, span)), span)
+    before = Call(name.rstrip("="), (left, right), span)
+    tied = Call("and", (Call("=", (left, right), span), rows_compared(name, rest, span)), span)
+    return Call("or", (before, tied), span)
 
 
 def _balanced(name: str, terms: list[Expr]) -> Expr:

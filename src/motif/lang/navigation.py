@@ -16,6 +16,17 @@ from motif.lang.scope import Argument, Place, Scope
 
 _STEPS = {"PREV": -1, "NEXT": 1}
 _ENDS = frozenset(End)
+_JOINING = ("IN", "AND", "OR", "NOT", "LIKE", "ILIKE", "BETWEEN", "IS", "AS")
+"""Words with a bracket behind them that are no functions."""
+_TAKES = {
+    "PREV": "a value and how many rows back: PREV(x, 2)",
+    "NEXT": "a value and how many rows on: NEXT(x, 2)",
+    "FIRST": "a value and how many rows from the first one: FIRST(x, 2)",
+    "LAST": "a value and how many rows from the last one: LAST(x, 2)",
+    "CLASSIFIER": "at most one variable: CLASSIFIER(A)",
+    "MATCH_NUMBER": "nothing: MATCH_NUMBER()",
+}
+"""What row-pattern functions take; aggregates take one value."""
 _AGGREGATE_WORDS = frozenset(name.upper() for name in AGGREGATES)
 ROW_PATTERN_FUNCTIONS = _AGGREGATE_WORDS | _ENDS | _STEPS.keys() | {"CLASSIFIER", "MATCH_NUMBER"}
 
@@ -53,6 +64,12 @@ class NavigationParser(Cursor, ABC):
         named = self.peek().kind is Kind.NAME and self.peek(1).is_op(".")
         return named and fold(self.peek()) in self.scope.variables
 
+    def at_table(self) -> bool:
+        """Whether a column stands here that is qualified with its table, where no match is there yet."""
+        named = self.peek().kind is Kind.NAME and self.peek(1).is_op(".") and self.peek(2).kind is Kind.NAME
+        table = self.scope.table if self.scope.place.row_only else None
+        return named and table is not None and self.peek().value.casefold() == table.casefold()
+
     def qualified_column(self) -> Expr:
         """`A.price`."""
         start = self.pos
@@ -85,7 +102,7 @@ class NavigationParser(Cursor, ABC):
         """RUNNING or FINAL in front of something that is read from the match; they may also be columns."""
         if not self.at_word(*Mode):
             return False
-        function = self.peek(1).is_word(*ROW_PATTERN_FUNCTIONS) and self.peek(2).is_op("(")
+        function = self.peek(2).is_op("(") and self.peek(1).kind is Kind.NAME and not self.peek(1).is_word(*_JOINING)
         column = self.peek(1).kind is Kind.NAME and self.peek(2).is_op(".")
         return function or column
 
@@ -99,7 +116,10 @@ class NavigationParser(Cursor, ABC):
             hint = f"write {target.text}({mode} LAST(x))"
             self.fail(f"{mode} can not stand before {target.text}", word.span, hint, QueryBindError)
         if not (target.is_word(*_AGGREGATE_WORDS, *_ENDS) and self.peek(1).is_op("(")):
-            hint = f"write {mode} LAST({'CLASSIFIER()' if target.is_word('CLASSIFIER') else 'A.x'})"
+            shown = "CLASSIFIER()" if target.is_word("CLASSIFIER") else "A.x"
+            hint = f"write {mode} LAST({shown})"
+            if self.peek(1).is_op("(") and not target.is_word(*ROW_PATTERN_FUNCTIONS):
+                hint = f"write {target.text}({mode} LAST(A.x))"
             self.fail(f"{mode} stands before FIRST, LAST or an aggregate", word.span, hint, QueryBindError)
         if mode is Mode.FINAL and self.scope.place is Place.DEFINE:
             hint = "leave FINAL out, or use it in MEASURES"
@@ -231,9 +251,15 @@ class NavigationParser(Cursor, ABC):
         """A row expression and the one variable all its columns belong to."""
         if self.at_op(")"):
             self.fail_expected(f"an expression in {function}( )", f"write {function}(A.x)")
+        begin = self.pos
         self.argument = Argument(function)
         expr = self.expression()
         variable = self._common_variable(self.argument)
+        if not self.argument.references and function not in _AGGREGATE_WORDS:
+            hint = f"name a column: {function}(A.x)"
+            self.fail(
+                f"{function}( ) reads a row, but names no column of it", self.span_from(begin), hint, QueryBindError
+            )
         self.argument = None
         return expr, variable
 
@@ -277,6 +303,9 @@ class NavigationParser(Cursor, ABC):
         return int(digits)
 
     def _close(self, function: str) -> None:
+        if self.at_op(","):
+            takes = _TAKES.get(function, f"one value: {function}(x)")
+            self.fail(f"there are too many arguments in {function}( )", hint=f"{function} takes {takes}")
         self.expect_op(")", f"at the end of {function}( )")
         self.refuse_window()
 

@@ -13,7 +13,8 @@ from motif.ir.expr import Call, Expr, Interval, Literal, Verbatim, walk
 from motif.lang.calls import RESERVED, CallParser
 from motif.lang.cursor import describe
 from motif.lang.interval import at_interval, read_interval
-from motif.lang.lexer import Kind, Token
+from motif.lang.lexer import Kind, Token, Tokens
+from motif.lang.scope import Scope
 from motif.lang.verbatim import VerbatimBuilder
 
 _CONSTANTS = {"TRUE": True, "FALSE": False, "NULL": None}
@@ -31,6 +32,16 @@ _SMALL_OPERAND = 8
 
 class OperandParser(CallParser):
     """Reads one operand; operators between operands are the business of the subclass."""
+
+    def __init__(self, tokens: Tokens, pos: int, end: int, scope: Scope) -> None:
+        super().__init__(tokens, pos, end, scope)
+        self.row_values: dict[int, tuple[Expr, tuple[Expr, ...]]] = {}
+        """Rows `(a, b)` as they were met, by identity, with their parts."""
+
+    def parts_of(self, operand: Expr) -> tuple[Expr, ...] | None:
+        """The parts of an operand that was written as a row."""
+        found = self.row_values.get(id(operand))
+        return None if found is None else found[1]
 
     def operand(self) -> Expr:
         """A literal, a name, a call or something in brackets."""
@@ -88,6 +99,9 @@ class OperandParser(CallParser):
             return self._case()
         if following.is_op("("):
             return self.call(token, word)
+        if self.at_table():
+            self.pos += 2
+            return self.column(self.next())
         if self.at_variable():
             return self.qualified_column()
         if word in _CONSTANTS and not following.is_op("."):
@@ -140,11 +154,15 @@ class OperandParser(CallParser):
             self.fail_expected("an operator or )")
         row = VerbatimBuilder(self, start)
         row.add(first, start + 1)
+        items = [first]
         while self.accept_op(","):
             item = self.pos
-            row.add(self.expression(), item)
+            items.append(self.expression())
+            row.add(items[-1], item)
         self.expect_op(")", "at the end of the row")
-        return row.build()
+        built = row.build()
+        self.row_values[id(built)] = built, tuple(items)
+        return built
 
     def _list(self, start: int) -> Expr:
         """`[a, b]`, with or without ARRAY before it."""

@@ -1,4 +1,4 @@
-"""The bounds of a quantifier: `{2}`, `{2,}`, `{2,3}`, `{,3}`."""
+"""The bounds of a quantifier: `{2}`, `{2,}`, `{2,3}`, `{,3}`, `{,}`."""
 
 from __future__ import annotations
 
@@ -8,14 +8,12 @@ from motif.lang.lexer import Kind
 
 
 def read_bounds(cursor: Cursor) -> tuple[int, int | None]:
-    """`n}`, `n,}`, `n,m}` or `,m}`; the opening brace has been read."""
+    """`n}`, `n,}`, `n,m}`, `,m}` or `,}`; the opening brace has been read."""
     opener = cursor.pos - 1
     low = _bound(cursor)
     high: int | None = low
     if cursor.accept_op(","):
         high = _bound(cursor)
-        if low is None and high is None:
-            cursor.fail("the quantifier {,} has no bound", cursor.tokens[opener].span, "write * instead")
     elif low is None:
         cursor.fail_expected("a number after {", "write {2}, {2,}, {2,3} or {,3}; {- A -} excludes")
     cursor.expect_op("}", "after the quantifier's bounds", "write {2}, {2,}, {2,3} or {,3}")

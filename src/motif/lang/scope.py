@@ -36,6 +36,8 @@ class Scope:
 
     place: Place
     variables: frozenset[str] = frozenset()
+    table: str | None = None
+    """The name or alias of the table in front of the clause."""
 
 
 @dataclass(slots=True)

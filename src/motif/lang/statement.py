@@ -17,7 +17,7 @@ from motif.lang.cursor import Cursor
 from motif.lang.lexer import Dialect, Tokens, tokenize
 from motif.lang.safety import check_statement
 from motif.lang.splice import Replacement, Spliced, Splicer
-from motif.lang.tables import Place, common_tables, find_places
+from motif.lang.tables import Place, common_tables, find_places, table_name
 from motif.limits import Limits
 
 
@@ -171,7 +171,9 @@ def _read_statement(text: str, dialect: Dialect, limits: Limits | None) -> _Read
     check_statement(tokens)
     try:
         places = find_places(tokens)
-        return _Reading(tokens, places, [read_clause(tokens, place.keyword + 1) for place in places])
+        return _Reading(
+            tokens, places, [read_clause(tokens, place.keyword + 1, table_name(tokens, place)) for place in places]
+        )
     except RecursionError:
         raise LimitExceeded(f"the query is nested too deeply (nesting_depth = {tokens.limits.nesting_depth})") from None
 

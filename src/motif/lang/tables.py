@@ -63,6 +63,15 @@ def find_places(tokens: Tokens) -> list[Place]:
     return found
 
 
+def table_name(tokens: Tokens, place: Place) -> str | None:
+    """What columns of the table may be qualified with: its alias, or the last part of its name."""
+    last = place.keyword - 1
+    end = _skip_alias_backwards(tokens, last)
+    if end < last:
+        return tokens[end + 1 + tokens[end + 1].is_word("AS")].value
+    return tokens[last].value if tokens[last].kind is Kind.NAME else None
+
+
 def _table_before(tokens: Tokens, keyword: int, ruling: dict[int, str]) -> int:
     """Index at which the table in front of the keyword begins."""
     end = _skip_alias_backwards(tokens, keyword - 1)

@@ -140,8 +140,27 @@ class ExprWriter:
             return f"({value} {self.rng.choice(('', 'NOT '))}IN ({self._list(kind)}))"
         if chance < 0.36:
             return self.rng.choice(self._special_predicates())
+        if chance < 0.46:
+            return self._short_form(kind, value)
         operator = self.rng.choice(("=", "<>", "<", "<=", "<=", ">", ">=", ">=", "IS NOT DISTINCT FROM"))
         return f"({value} {operator} {self.value(kind, 1)})"
+
+    def _short_form(self, kind: Kind, value: str) -> str:
+        """What is spelled out when it is read: rows of values, ANY, ALL, SYMMETRIC."""
+        operator = self.rng.choice(("=", "<>", "<", "<=", ">", ">="))
+        other = self._kind()
+        left, right = (f"({self.value(kind, 0)}, {self.value(other, 0)})" for _ in range(2))
+        quantifier, negation = self.rng.choice(("ANY", "ALL")), self.rng.choice(("", "NOT "))
+        forms = [
+            f"({left} {operator} {right})",
+            f"({left} {negation}IN ({right}, {left}))",
+            f"({value} {operator} {quantifier} ({self.value(kind, 0)}, {self._literal(kind)}))",
+            f"({value} {negation}BETWEEN SYMMETRIC {self.value(kind, 0)} AND {self._literal(kind)})",
+        ]
+        if kind is Kind.TEXT:
+            name = self._prefix(self._variable()) + COLUMN_OF[kind]
+            forms.append(f"({name} {negation}LIKE {quantifier} ('a%', '%b'))")
+        return self.rng.choice(forms)
 
     def _special_predicates(self) -> tuple[str, ...]:
         label = self.rng.choice(self.labels)
