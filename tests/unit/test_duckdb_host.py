@@ -8,6 +8,7 @@ from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
 
+import duckdb
 import pyarrow as pa
 import pyarrow.parquet as parquet
 import pytest
@@ -116,6 +117,9 @@ def test_a_database_that_failed_for_good_is_opened_anew(monkeypatch: pytest.Monk
     broken = Database({})
 
     class Broken:
+        def cursor(self) -> duckdb.DuckDBPyConnection:
+            return duckdb.connect()
+
         def execute(self, sql: str) -> None:
             raise FatalException(f"FATAL Error: no more of {sql}")
 

@@ -22,6 +22,7 @@ from motif.errors import (
     UnsupportedQuery,
     did_you_mean,
 )
+from motif.hosts.duckdb_safety import NO_FILES, PASS_THE_FILE, NoTable, Unsafe, judged
 from motif.hosts.frames import is_path, reader_of, stays, to_arrow
 from motif.hosts.kept_plans import version_of
 
@@ -33,9 +34,15 @@ Progress = Callable[[int], None]
 
 
 class Refused(Exception):
-    """DuckDB's own error, taken apart."""
+    """DuckDB's own error, taken apart, or ours of what it understood."""
 
     def __init__(self, error: BaseException, tables: Sequence[str] = (), before: int = 0) -> None:
+        if isinstance(error, Unsafe):
+            self.kind, self.message = type(error).__name__, error.message
+            self.position, self.length = error.position, error.length
+            if isinstance(error, NoTable):
+                self.message = _no_table(error.message, tables)
+            return
         kind, _, text = str(error).partition(": ")
         facts: dict[str, str] = {}
         if text.startswith("{"):
@@ -44,8 +51,7 @@ class Refused(Exception):
         self.kind = type(error).__name__
         self.message = text.split("\n\nLINE ")[0].strip() or kind
         if facts.get("error_subtype") == "MISSING_ENTRY" and facts.get("type") == "Table":
-            hint = did_you_mean(facts["name"], tables) or "pass it in tables="
-            self.message = f"there is no table {facts['name']}\n{hint}"
+            self.message = _no_table(facts["name"], tables)
         self.position = int(facts["position"]) - before if "position" in facts else None
         location = json.loads(facts.get("location", "[0,1]"))
         self.length = max(1, int(location[1]))
@@ -60,14 +66,22 @@ class Refused(Exception):
             case "ParserException":
                 return QuerySyntaxError(first, **place)
             case "PermissionException":
-                place["hint"] = "pass the file as a table"
-                return UnsupportedQuery("query text can not open files or sockets", **place)
-            case "BinderException" | "CatalogException" | "InvalidInputException" | "NotImplementedException":
+                place["hint"] = PASS_THE_FILE
+                return UnsupportedQuery(NO_FILES, **place)
+            case "Unsafe":
+                return UnsupportedQuery(first, **place)
+            case (
+                "NoTable" | "BinderException" | "CatalogException" | "InvalidInputException" | "NotImplementedException"
+            ):
                 return QueryBindError(first, **place)
             case "IOException" | "HTTPException":
                 return MotifError(self.message)
             case _:
                 return QueryDataError(first, **place)
+
+
+def _no_table(name: str, tables: Sequence[str]) -> str:
+    return f"there is no table {name}\n{did_you_mean(name, tables) or 'pass it in tables='}"
 
 
 class Database:
@@ -82,6 +96,7 @@ class Database:
         self._given: dict[str, str | pa.Table] = dict(files)
         self.files = tuple(sorted(set(files.values())))
         self._states = {name: _state_of(path) for name, path in files.items()}
+        self._here = {name.casefold() for name in files}
         views = self.state if len(files) == len(tables) else None
         self._key: Key = os.getpid(), str(Path.cwd()), self.files, views
         self.connection = _instance(self._key, {} if views is None else files).cursor()
@@ -102,7 +117,7 @@ class Database:
     @cached_property
     def zone(self) -> str:
         """The zone in which times with one are shown."""
-        return str(self.execute("SELECT current_setting('TimeZone')").fetchall()[0][0])
+        return str(self.connection.execute("SELECT current_setting('TimeZone')").fetchall()[0][0])
 
     @property
     def unsteady(self) -> frozenset[str]:
@@ -127,7 +142,8 @@ class Database:
         return views if views and views == self.state else None
 
     def execute(self, sql: str) -> duckdb.DuckDBPyConnection:
-        """Run one statement; DuckDB's refusal comes as `Refused`."""
+        """Run one query; DuckDB's refusal comes as `Refused`."""
+        self._check(sql)
         try:
             return self.connection.execute(sql)
         except duckdb.Error as error:
@@ -135,6 +151,7 @@ class Database:
 
     def describe(self, select: str) -> list[tuple[str, str]]:
         """Names and types of a query's columns."""
+        self._check(select)
         try:
             return [(row[0], row[1]) for row in self.connection.execute(f"DESCRIBE {select}").fetchall()]
         except duckdb.Error as error:
@@ -142,6 +159,7 @@ class Database:
 
     def reader(self, sql: str) -> pa.RecordBatchReader:
         """The result of a query, batch by batch."""
+        self._check(sql)
         try:
             return self.connection.sql(sql).to_arrow_reader(BATCH_ROWS)
         except duckdb.Error as error:
@@ -153,12 +171,22 @@ class Database:
         reader = self.reader(sql)
         return pa.Table.from_batches(counted(batches(reader), progress), reader.schema)
 
+    def _check(self, sql: str) -> None:
+        """Nothing runs here but a query over the tables that are here, as DuckDB understands it."""
+        try:
+            judged(sql, self.connection).check_tables(self._here)
+        except Unsafe as unsafe:
+            raise Refused(unsafe, self.tables) from None
+        except duckdb.Error as error:
+            raise self._refused(error) from None
+
     def add(self, name: str, table: pa.Table, *, stays: bool = True) -> None:
         """Make a result a table of its own; `stays`: its values are never changed."""
         self._given.pop(name, None)
         if stays:
             self._given[name] = table
         self.connection.register(name, table)
+        self._here.add(name.casefold())
         self._states[name] = table.schema.serialize().to_pybytes()
 
     def _refused(self, error: duckdb.Error, before: int = 0) -> Refused:
@@ -224,6 +252,8 @@ def _opened(files: tuple[str, ...]) -> duckdb.DuckDBPyConnection:
         "SET GLOBAL errors_as_json = true",
         "SET GLOBAL python_enable_replacements = false",
         f"SET GLOBAL allowed_paths = [{', '.join(literal(path) for path in allowed)}]",
+        "SET GLOBAL autoinstall_known_extensions = false",
+        "SET GLOBAL autoload_known_extensions = false",
         "SET GLOBAL enable_external_access = false",
         "SET GLOBAL lock_configuration = true",
     ):
