@@ -449,6 +449,7 @@ def test_another_format(saved: bytes, loading: Loading, version: int, hint: str)
 EVENT = "SELECT a.x AS a, a.y AS ay, b.x AS b FROM SEQ(A a; NOT C c; B b) WHERE [k] AND a.x < b.x WITHIN 10 s"
 ROWS = """MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts MEASURES FIRST(x) AS a, LAST(x) AS b, SUM(y) AS s
     PATTERN (A B+) WITHIN INTERVAL '10' SECOND DEFINE A AS type = 'A', B AS type = 'B')"""
+PAIR = "SELECT a.x AS a, b.x AS b FROM SEQ(A a; B b) WHERE [k] AND a.x < b.x WITHIN 10 s"
 BEFORE = [event("A", 0, 1, y=7), event("A", 1, 5, y=8), event("C", 2, k="l")]
 AFTER = [event("B", 3, 3), event("B", 4, 9), event("A", 5, 2), event("B", 6, 4), event("B", 30, 9)]
 
@@ -471,7 +472,10 @@ ACCEPTED: dict[str, tuple[str, str]] = {
     "another condition across events": (EVENT, EVENT.replace("a.x < b.x", "a.x >= b.x")),
     "no condition across events": (EVENT, EVENT.replace(" AND a.x < b.x", "")),
     "PICK in a shorter window": (EVENT, EVENT.replace("WITHIN 10 s", "PICK LAST a WITHIN 5 s")),
-    "CONSUMING": (EVENT, f"{EVENT} CONSUMING a"),
+    "other items with CONSUMING": (f"{EVENT} CONSUMING a", f"{EVENT} CONSUMING a".replace("a.y AS ay, ", "")),
+    "events are put in order": (PAIR, PAIR.replace("A a;", "A a+;")),
+    "events need not be put in order": (PAIR.replace("A a;", "A a+;"), PAIR),
+    "only the beginning changes": (PAIR, PAIR.replace("SEQ(A a; B b)", "SEQ(A a; A c; B b)")),
     "the same rows": (ROWS, ROWS),
     "other measures": (ROWS, ROWS.replace("SUM(y) AS s", "MAX(y) - MIN(y) AS s, COUNT(*) AS n")),
     "fewer measures": (ROWS, ROWS.replace(", SUM(y) AS s", "")),
@@ -507,6 +511,30 @@ def test_events_of_one_time_are_ordered_anew(tmp_path: Path) -> None:
 
 
 REFUSED: dict[str, tuple[Any, Any, str]] = {
+    "another sequence": (PAIR, PAIR.replace("A a; B b", "B b; A a"), "events that were only the last of a match were"),
+    "what was last is not": (
+        PAIR,
+        PAIR.replace("SEQ(A a; B b)", "ALL(A a, B b)"),
+        "and it looks for others after them",
+    ),
+    "what was last is a list": (PAIR, PAIR.replace("B b)", "B b+)"), "and it looks for others after them"),
+    "CONSUMING is new": (PAIR, f"{PAIR} CONSUMING a", "a query that consumes events, or gives out timed-out matches"),
+    "CONSUMING is gone": (f"{PAIR} CONSUMING a", PAIR, "cannot change but for SELECT"),
+    "PICK with CONSUMING": (
+        f"{PAIR} CONSUMING a",
+        PAIR.replace("WITHIN", "PICK LAST a WITHIN") + " CONSUMING a",
+        "change",
+    ),
+    "PICK in a window of events": (
+        EVENT.replace("10 s", "4 EVENTS"),
+        EVENT.replace("WITHIN 10 s", "PICK LAST a WITHIN 3 EVENTS"),
+        "it looks further back than rows were kept",
+    ),
+    "the first of a stack": (
+        STREAMS["a stack"],
+        [STREAMS["a stack"][0].replace("NOT C c", "NOT B c"), STREAMS["a stack"][1]],
+        "query 1 of the stack changed, whose matches are events for those after it",
+    ),
     "another key": (EVENT, EVENT.replace("[k]", "a.k <> b.k"), 'the partition key changed\n  from "k"\n  to   none'),
     "another filter": (EVENT, EVENT.replace("a.x <", "a.y > 3 AND a.x <"), "changed|it reads what was not kept"),
     "another class": (EVENT, EVENT.replace("C c", "D c"), "the conditions that decide which events are kept changed"),

@@ -225,6 +225,10 @@ class Stream:
         sessions = blobs[len(names) :]
         if len(sessions) != len(stream.links):
             raise container.refused(f"the saved stream had {len(sessions)} queries, there are {len(stream.links)} now")
+        for number, (before, now) in enumerate(zip(texts[:-1], map(_text, stream.queries), strict=False), 1):
+            if before != now:
+                reason = f"query {number} of the stack changed, whose matches are events for those after it"
+                raise container.refused(f"the saved stream belongs to other queries: {reason}")
         for link, saved in zip(stream.links, sessions, strict=True):
             link.session = StreamSession.load(link.planned, saved, timeouts=stream.options.emits("timeout"))
         stream.latest = dict(zip(names, latest, strict=True))

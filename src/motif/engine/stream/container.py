@@ -16,7 +16,7 @@ import pyarrow as pa
 from motif.errors import MotifError
 
 MAGIC = b"MOTIF"
-FORMAT = 2
+FORMAT = 3
 _HEAD = struct.Struct("<HI")
 T = TypeVar("T")
 

@@ -294,33 +294,42 @@ class EventPatterns:
 
     def _only_last(self) -> Array:
         """Events that could only be the last of a match: what comes later is after them."""
-        gone = np.zeros(self.kept.count, bool)
-        if choosing(self.program.query.picks) or self.waits or self.program.query.consuming:
-            return gone
-        assert self.kept.table is not None
-        rows = EventRows(self.program, self.kept.table)
-        gone[:] = True
-        for var, _ in self.program.masks:
-            if not self._is_always_last(var):
-                gone[rows.candidates(var)] = False
+        last = only_last(self.program)
+        gone = np.full(self.kept.count, bool(last))
+        if last:
+            assert self.kept.table is not None
+            rows = EventRows(self.program, self.kept.table)
+            for var, _ in self.program.masks:
+                if var not in last:
+                    gone[rows.candidates(var)] = False
         return gone
-
-    def _is_always_last(self, var: str) -> bool:
-        for way in self.program.ways:
-            number = way.number(var)
-            if number is None:
-                continue
-            if way.elements[number].role is not Role.SINGLE:
-                return False
-            if any(other != number and other not in way.before[number] for other in range(len(way.elements))):
-                return False
-        return True
 
 
 def _masks(table: pa.Table) -> dict[str, Array]:
     """Per variable: 1 for events that functions of the user accept."""
     names = [name for name in table.column_names if name.startswith(MASK)]
     return {name.removeprefix(MASK): numpy_of(flat(table.column(name))).astype(np.uint8) for name in names}
+
+
+def only_last(program: EventProgram) -> frozenset[str]:
+    """Variables whose events are of no use once they could have ended a match."""
+    query = program.query
+    if query.consuming or any(waits(program, way) for way in program.ways):
+        return frozenset()
+    picked = {pick.var for pick in choosing(query.picks)}  # of others, all rivals of a match have the same
+    return frozenset(var for var, _ in program.masks if var not in picked and _is_always_last(program, var))
+
+
+def _is_always_last(program: EventProgram, var: str) -> bool:
+    for way in program.ways:
+        number = way.number(var)
+        if number is None:
+            continue
+        if way.elements[number].role is not Role.SINGLE:
+            return False
+        if any(other != number and other not in way.before[number] for other in range(len(way.elements))):
+            return False
+    return True
 
 
 def delays_of(program: EventProgram) -> tuple[int, ...]:

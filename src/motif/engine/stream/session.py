@@ -87,6 +87,7 @@ class StreamSession:
     def __init__(self, planned: Planned, *, timeouts: bool = False, compiled: bool | None = None) -> None:
         """`timeouts`: also give out partial matches whose time is over."""
         self.planned = planned
+        self.timeouts = timeouts
         self.layout = planned.layout
         self.patterns: RowPatterns | EventPatterns
         if isinstance(planned.program, EventProgram):
@@ -152,7 +153,7 @@ class StreamSession:
         self.patterns.prune(self.watermark)
         pending = pa.concat_tables(self.pending.tables) if self.pending.parts else None
         facts = state.Facts(self.watermark, self.latest, asdict(self.counts))
-        return state.dump(state.Saved(needs_of(self.planned), facts, self.patterns.kept.table, pending))
+        return state.dump(state.Saved(self._needs(), facts, self.patterns.kept.table, pending))
 
     @classmethod
     def load(
@@ -160,18 +161,24 @@ class StreamSession:
     ) -> StreamSession:
         """A session that goes on where `dump` was called; the query may have changed if what was kept is enough."""
         saved = state.load(data)
-        wanted = needs_of(planned)
+        session = cls(planned, timeouts=timeouts, compiled=compiled)
+        wanted = session._needs()
         if reason := state.why_not(saved.needs, wanted):
             raise container.refused(f"the saved session belongs to another query: {reason}")
-        session = cls(planned, timeouts=timeouts, compiled=compiled)
         session.watermark, session.latest = saved.facts.watermark, saved.facts.latest
         session.counts = replace(session.counts, **saved.facts.counts)
-        session.patterns.kept.table = session.patterns.fitted(_chosen(saved.kept, saved.needs, wanted))
-        pending = _chosen(saved.pending, saved.needs, wanted)
+        kept, pending = (_chosen(table, saved.needs, wanted) for table in (saved.kept, saved.pending))
+        if kept is not None and not session.patterns.is_eager:
+            kept, early = session._until_now(kept)
+            pending = early if pending is None else pa.concat_tables([pending, early])
+        session.patterns.kept.table = session.patterns.fitted(kept)
         if pending is not None and pending.num_rows:
             session.pending = Waiting().add(pending, session._times(pending))
         session.patterns.prune(session.watermark)
         return session
+
+    def _needs(self) -> state.Needs:
+        return needs_of(self.planned, timeouts=self.timeouts)
 
     # -- steps
 
@@ -190,6 +197,11 @@ class StreamSession:
         kind = self.layout.order[0].type
         values = to_lanes(flat(column).drop_null() if column.null_count else flat(column), kind).values
         return values * DAY if kind.kind is Kind.DATE else values
+
+    def _until_now(self, kept: pa.Table) -> tuple[pa.Table, pa.Table]:
+        """What is at or before the watermark; and rows after it, which a query that does not wait had taken already."""
+        known = is_past(self._times(kept), self.watermark)
+        return chosen(kept, known), chosen(kept, ~known).select(range(len(self.layout.exprs)))
 
     def _ripe(self, watermark: int) -> pa.Table | None:
         """Rows whose order is known now, in order."""

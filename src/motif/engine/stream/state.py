@@ -26,12 +26,16 @@ class Needs:
     filter: str
     """Which events are kept at all."""
     meaning: str
-    """What must not change; for event patterns nothing, as events alone are kept."""
+    """What must not change; for most event patterns nothing, as events alone are kept."""
+    history: str
+    """The query, where what has become of events depends on all of it: consumed, or part of a match."""
     is_numbered: bool
     """Whether the number of matches so far is kept for every key."""
     span: int | None
     """How long events are kept; None: for ever."""
     lookback: int
+    lasting: tuple[str, ...] | None
+    """Which events are kept after they could end a match; None: all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +70,18 @@ def load(data: bytes) -> Saved:
 
 
 def _content(header: dict[str, Any], blobs: list[bytes]) -> Saved:
-    needs = Needs(**{**header["needs"], "columns": tuple(header["needs"]["columns"])})
+    needs = _needs(header["needs"])
     facts = Facts(**header["facts"])
     if type(facts.watermark) is not int or type(facts.latest) is not int:
         raise ValueError(facts)
     kept, pending = map(container.bytes_table, blobs)
     return Saved(needs, facts, kept, pending)
+
+
+def _needs(values: dict[str, Any]) -> Needs:
+    lasting = values["lasting"]
+    lists = {"columns": tuple(values["columns"]), "lasting": None if lasting is None else tuple(lasting)}
+    return Needs(**{**values, **lists})
 
 
 def why_not(saved: Needs, wanted: Needs) -> str | None:
@@ -82,12 +92,15 @@ def why_not(saved: Needs, wanted: Needs) -> str | None:
         ("order", "the order of events"),
         ("filter", "the conditions that decide which events are kept"),
         ("meaning", "the pattern"),
+        ("history", "a query that consumes events, or gives out timed-out matches, cannot change but for SELECT: it"),
     ):
         before, now = getattr(saved, name), getattr(wanted, name)
         if before != now:
             return f"{of} changed\n  from {before or 'none'}\n  to   {now or 'none'}"
     if missing := [column for column in wanted.columns if column not in saved.columns]:
         return f"it reads what was not kept: {', '.join(missing)}"
+    if saved.lasting is not None and not set(wanted.lasting or ["all"]) <= set(saved.lasting):
+        return "events that were only the last of a match were let go, and it looks for others after them"
     if saved.span is not None and (wanted.span is None or wanted.span > saved.span):
         return "its window is longer than events were kept"
     if wanted.is_numbered and not saved.is_numbered:
