@@ -13,6 +13,7 @@ from motif.lang.builder import RowPattern
 from motif.lang.snoop import diagnose_events
 from motif.lang.statement import diagnose, parse_clause, parse_statement
 from motif.options import EventOptions, LiveOptions, event_parts, is_events, parsed_queries, tell_slips, text_of
+from motif.plan.events.slips import tell_any_events
 from motif.slips import listening
 
 if TYPE_CHECKING:
@@ -175,6 +176,8 @@ def _event_errors(query: Any, data: Any, options: EventOptions) -> list[MotifErr
     assert isinstance(parsed, list)
     tell_slips(parsed)
     if data is None:
+        for one in parsed:
+            tell_any_events(one, options.type)
         return []
     found: list[MotifError] = _event_host(data).stack_errors(data, parsed, options.stream, options.functions)
     return found

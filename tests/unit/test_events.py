@@ -456,7 +456,7 @@ def keys_left(query: str, events: list[dict[str, Any]], *, compiled: bool) -> li
     [
         ("SELECT a.k FROM SEQ(A a; A b) WHERE [k] WITHIN 5 s", {1, 2, 3}),
         ("SELECT a.k FROM SEQ(A a; A b) WHERE [k] AND b.x > 1 WITHIN 5 s", {1, 2}),
-        ("SELECT a.k FROM SEQ(a; B b) WHERE [k] WITHIN 5 s", {2, 4}),
+        ("SELECT one.k FROM SEQ(one; B b) WHERE [k] WITHIN 5 s", {2, 4}),
         ("SELECT a.k FROM OR(SEQ(A a; B b), SEQ(B c; B d)) WHERE [k] WITHIN 5 s", {2, 4}),
         ("SELECT a.k FROM SEQ(A a; NOT C c; B b) WHERE [k] WITHIN 5 s", {2}),
         ("SELECT a.k FROM SEQ(A a; C c) WHERE [k] WITHIN 5 s", set()),

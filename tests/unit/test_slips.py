@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 import motif
 from motif import slips
 from motif.cli.app import app
+from motif.plan.events import slips as event_plan_slips
 
 START = dt.datetime(2026, 1, 1, 12)
 EVENTS = pa.table(
@@ -113,3 +114,137 @@ def test_the_command_line_tells_and_refuses(tmp_path: Path) -> None:
         assert check.stdout.startswith("warning: PICK EACH b forms every list")
         assert "no mistakes found" in check.stdout
         assert CliRunner().invoke(app, ["check", ENDLESS, *tables, "--strict"]).exit_code == 2
+
+
+# -- what the events tell
+
+SHOP = pa.table(
+    {
+        "ts": [START + dt.timedelta(minutes=n) for n in range(12)],
+        "action": ["view", "cart", "view", "purchase"] * 3,
+        "user": ["ann"] * 4 + ["bob"] * 4 + ["ann"] * 4,
+        "x": list(range(12)),
+    }
+)
+
+
+def told_by(query: str, data: object = SHOP, **options: object) -> list[motif.MotifWarning]:
+    """Slips of a query that is run."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        motif.match(data, query, **{"type": "action", **options} if "SEQ" in query else options)  # type: ignore[arg-type]
+    return [one.message for one in caught if isinstance(one.message, motif.MotifWarning)]
+
+
+@pytest.mark.parametrize("bare", ["view", "View", "VIEW"])
+def test_a_bare_name_that_is_a_class_is_an_error(bare: str) -> None:
+    with pytest.raises(motif.QueryBindError, match=f"{bare} alone is any event, but 'view' is a class") as caught:
+        motif.match(SHOP, f"SELECT * FROM SEQ(cart c; {bare}) WHERE [user]", type="action")
+    assert caught.value.hint == f"write view {bare}; if any event is meant, give it another name"
+    assert caught.value.column == 27
+
+
+def test_a_bare_name_of_not_that_is_a_class_is_an_error() -> None:
+    with pytest.raises(motif.QueryBindError, match="purchase alone is any event"):
+        motif.match(SHOP, "SELECT * FROM SEQ(view v; NOT purchase; cart c) WHERE [user]", type="action")
+
+
+def test_bare_names_only_are_told_where_events_have_a_class() -> None:
+    query = "SELECT * FROM SEQ(one; other) WHERE [user] WITHIN 2 min"
+    [slip] = told_by(query)
+    assert slip.message == "one and other can be any event: no class of column action is named"
+    assert (slip.line, slip.column) == (1, 15)
+    for fine in (
+        "SELECT * FROM SEQ(one; cart other) WHERE [user] WITHIN 2 min",
+        "SELECT * FROM SEQ(one; other) WHERE one.action = 'view' WITHIN 2 min",
+        "SELECT * FROM SEQ(one; other) WHERE [action] WITHIN 2 min",
+    ):
+        assert told_by(fine) == []
+    assert told_by(query, SHOP.drop_columns(["action"])) == []
+    assert [found.severity for found in motif.check(query, data=SHOP, type="action")] == ["warning"]
+    assert [found.severity for found in motif.check(query, type="action")] == ["warning"]
+    assert motif.check(query) == []
+
+
+@pytest.mark.parametrize(
+    ("pattern", "column"),
+    [
+        ("view v; Cart c", 27),
+        ("view v; OR(Cart c, cart d)", 30),
+        ("view v; NOT Cart c; cart d", 31),
+        ("Cart c*; cart d", 19),
+    ],
+)
+def test_a_class_that_no_event_has(pattern: str, column: int) -> None:
+    query = f"SELECT * FROM SEQ({pattern}) WITHIN 1 h"
+    [slip] = told_by(query)
+    assert slip.message == ("no event has the class 'Cart'; there are 'view' (6 events), 'cart' (3) and 'purchase' (3)")
+    assert (slip.column, slip.hint) == (column, "did you mean cart?")
+    with pytest.raises(motif.MotifError, match="no event has the class 'Cart'"):
+        motif.match(SHOP, query, type="action", strict=True)
+
+
+def test_classes_of_inputs_and_of_matches_may_have_no_event() -> None:
+    two = {"views": SHOP.drop_columns(["action"]), "carts": SHOP.drop_columns(["action"]).slice(0, 0)}
+    assert told_by("SELECT * FROM SEQ(views v; carts c) WITHIN 1 h", two, type=None) == []
+    stack = "DEFINE Big SELECT * FROM SEQ(view v; cart c) WITHIN 0 s; SELECT * FROM SEQ(Big b; cart d) WITHIN 1 h"
+    assert told_by(stack) == []
+    wrong = told_by("SELECT * FROM SEQ(view v; carts c) WITHIN 1 h", two, type=None)
+    assert [(slip.message, slip.hint) for slip in wrong] == [
+        ("no event has the class 'view'; there are 'views' (12 events)", "did you mean views?")
+    ]
+    assert told_by("SELECT * FROM SEQ(view v; Cart c) WITHIN 1 h", SHOP.slice(0, 0)) == [], "there is nothing at all"
+
+
+@pytest.mark.parametrize(
+    ("condition", "message", "hint"),
+    [
+        ("c.x > 99", "no event of the class 'cart' meets this condition of c", "x is between 1 and 9"),
+        ("c.user = 'Ann'", "no event of the class 'cart' meets this condition of c", "did you mean ann?"),
+        (
+            "c.user IN ('eve')",
+            "no event of the class 'cart' meets this condition of c",
+            "user is 'ann' (2) and 'bob' (1)",
+        ),
+        ("c.x > 5 AND c.user = 'bob'", "no event of the class 'cart' meets all conditions of c together", None),
+    ],
+)
+def test_a_condition_that_no_event_meets(condition: str, message: str, hint: str | None) -> None:
+    [slip] = told_by(f"SELECT * FROM SEQ(view v; cart c) WHERE {condition}")
+    assert slip.message.startswith(message)
+    assert slip.hint == hint
+    assert slip.column is not None
+    assert told_by(f"SELECT * FROM SEQ(view v; cart c*; cart d) WHERE {condition}") == [], "there are matches"
+
+
+def test_a_condition_that_no_row_meets() -> None:
+    clause = "MATCH_RECOGNIZE (ORDER BY ts MEASURES B.x AS x PATTERN (A B) DEFINE A AS action = 'View', B AS {})"
+    slips_found = told_by(clause.format("x > 99 AND B.user = 'ann' AND x > PREV(x)"))
+    assert [(slip.message, slip.hint) for slip in slips_found] == [
+        ("no row meets this condition of A", "did you mean view?"),
+        ("no row meets this condition of B", "x is between 0 and 11"),
+    ]
+    statement = f"SELECT * FROM shop {clause.format('x < 0')}"
+    with pytest.warns(motif.MotifWarning, match="no row meets this condition of B") as caught:
+        motif.sql(statement, tables={"shop": SHOP})
+    assert caught[-1].message.line == 1
+    with pytest.raises(motif.MotifError, match="no row meets this condition of A"):
+        motif.sql(statement, tables={"shop": SHOP}, strict=True)
+    for fine in ("x > PREV(x) + 99", "x > A.x + 99"):
+        assert told_by(clause.replace("View", "view").format(fine)) == [], "this depends on the other rows"
+
+
+def test_a_join_of_all_with_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(event_plan_slips, "MANY_PAIRS", 18)
+    [slip] = told_by("SELECT * FROM SEQ(view v; cart c)")
+    assert slip.message.endswith("each of 6 events v is joined with each of 3 events c")
+    assert (slip.column, slip.hint) == (19, "add WITHIN 1 h, or WHERE [attribute] for what they have in common")
+    for fine in (
+        "SELECT * FROM SEQ(view v; cart c) WITHIN 1 h",
+        "SELECT * FROM SEQ(view v; cart c) WHERE [user]",
+        "SELECT * FROM SEQ(view v; cart c) WHERE v.x + 1 = c.x",
+        "SELECT * FROM SEQ(view v; cart c) PICK LAST v",
+        "SELECT * FROM SEQ(view v; cart c) CONSUMING ALL",
+        "SELECT * FROM SEQ(cart c; purchase p)",
+    ):
+        assert told_by(fine) == []

@@ -33,6 +33,7 @@ from motif.plan.events.program import EventProgram
 from motif.plan.planner import plan
 from motif.plan.program import Program
 from motif.plan.source import HostRefusal
+from motif.plan.unmet import MOST_VALUES, row_tests, tell_unmet
 
 _LEAVES = "__motif_leaves"
 _COMING_BACK = (
@@ -151,6 +152,24 @@ class DuckSource:
         except QueryDataError as error:
             raise HostRefusal(error.message) from None
 
+    def totals(self, exprs: Sequence[Expr]) -> list[object]:
+        """Values of aggregates over all rows."""
+        return list(self._asked(self.select(", ".join(map(row_sql, exprs))))[0])
+
+    def values(self, expr: Expr, where: Expr | None = None) -> list[tuple[str, int]]:
+        """The most frequent values as texts, and how often they are there."""
+        value = row_sql(expr)
+        chosen = f"{value} IS NOT NULL" if where is None else f"{value} IS NOT NULL AND {row_sql(where)}"
+        rest = f"WHERE {chosen} GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT {MOST_VALUES}"
+        return self._asked(self.select(f"CAST({value} AS VARCHAR), count(*)", rest))
+
+    def _asked(self, sql: str) -> list[Any]:
+        """Rows that DuckDB gives; of files that have not changed it is asked once."""
+        try:
+            return kept(self.database.content, sql, lambda: (self.database.execute(sql).fetchall(), True))
+        except Refused as refused:
+            raise HostRefusal(refused.message) from None
+
     def on_nulls(self, exprs: Sequence[Expr]) -> list[object]:
         self.told.is_lasting = False
         items = ", ".join(row_sql(expr) for expr in exprs)
@@ -189,6 +208,8 @@ def run_program(
             parts = _in_memory(program, source, compiled, progress)
         if parts is None:
             parts = _streamed(program, source, compiled, progress)
+    if not any(part.num_rows for part in parts):
+        tell_unmet(row_tests(program), source, program.query.source)
     return final_columns(program, source, by_partition(pa.concat_tables(parts), key_names(program)))
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from motif.engine.arrays import Array
 from motif.engine.events.functions import Functions
 from motif.engine.events.parallel import match_events
+from motif.engine.events.rows import bindable
 from motif.engine.order import crossing, layout
 from motif.errors import MotifError, MotifWarning, QueryBindError, did_you_mean
 from motif.hosts.duckdb import DuckSource, columns_sql, final_columns, planned, row_sql, user_errors
@@ -19,13 +22,24 @@ from motif.hosts.kept_plans import kept, text_key
 from motif.ir.event import EventQuery
 from motif.ir.expr import Call, Column
 from motif.plan.events.planner import bind_event_errors, plan_events
-from motif.plan.events.program import EventProgram, Stream
+from motif.plan.events.program import EventProgram, Mask, Stream
+from motif.plan.events.slips import (
+    check_bare_names,
+    event_tests,
+    may_be_square,
+    tell_any_events,
+    tell_missing_classes,
+    tell_square,
+)
+from motif.plan.unmet import tell_unmet
 from motif.slips import tell
 
 START = "__motif_start"
 """The column that says where composite events begin."""
 BASE = "__motif_events"
 """The table of events where there is one input without a name."""
+LOOKED_AT = 1 << 16
+"""Events that are looked at together."""
 Callables = Mapping[str, Callable[..., Any]]
 
 
@@ -41,10 +55,17 @@ def match_stack(
     """Matches of the last query; the matches of those before it are events for those after them."""
     stack = Stack(data, stream)
     for query in queries[:-1]:
-        program, source = stack.plan(query, functions)
-        stack.add(query, run_program(program, source, functions, compiled=compiled))
-    program, source = stack.plan(queries[-1], functions)
-    return run_program(program, source, functions, compiled=compiled, progress=progress)
+        stack.add(query, _answer(stack, query, functions, compiled, None))
+    return _answer(stack, queries[-1], functions, compiled, progress)
+
+
+def _answer(
+    stack: Stack, query: EventQuery, functions: Callables, compiled: bool | None, progress: Progress | None
+) -> pa.Table:
+    program, source = stack.plan(query, functions)
+    check_bare_names(program, source.schema, source)
+    tell_any_events(program.query, program.stream.type)
+    return run_program(program, source, functions, compiled=compiled, progress=progress, classes=stack.classes)
 
 
 def stack_errors(data: Any, queries: Sequence[EventQuery], stream: Stream, functions: Callables) -> list[MotifError]:
@@ -56,6 +77,7 @@ def stack_errors(data: Any, queries: Sequence[EventQuery], stream: Stream, funct
             if unknown := bind_event_errors(query, source.schema):
                 return unknown
             program, source = stack.plan(query, functions)
+            tell_any_events(program.query, program.stream.type)
             if query is not queries[-1]:
                 stack.add(query, run_program(program, source.empty(), functions))
     except MotifError as error:
@@ -75,6 +97,11 @@ class Stack:
         self.database = Database(self.inputs)
         self.composites: list[tuple[str, str]] = []
         """Class and table of matches that are events."""
+
+    @property
+    def classes(self) -> frozenset[str]:
+        """Classes that are there even if no event has them."""
+        return frozenset((*(self.inputs if self.named else ()), *(name for name, _ in self.composites)))
 
     def plan(self, query: EventQuery, functions: Callables) -> tuple[EventProgram, DuckSource]:
         """Check the query against its events and compile it."""
@@ -176,22 +203,48 @@ def run_program(
     *,
     compiled: bool | None = None,
     progress: Progress | None = None,
+    classes: frozenset[str] = frozenset(),
 ) -> pa.Table:
-    """Matches of one planned query."""
+    """Matches of one planned query; `classes`: those that are no slip if no event has them."""
     with user_errors(program.query.source):
         plan = layout(program, source.types_of(crossing(program)))
         # Not held here, so that the engine can let go of the events once they are sorted.
         found = match_events(
             program,
-            with_time(
+            _looked_over(
                 program,
+                source,
+                classes,
                 rows_in_memory(program, source, lambda: input_sql(program, source), progress, is_bounded=False),
             ),
             plan,
             functions=Functions(functions),
             compiled=compiled,
         )
+    if not found.num_rows:
+        tell_unmet(event_tests(program, source.schema), source, program.query.source)
     return final_columns(program, source, found)
+
+
+def _looked_over(program: EventProgram, source: DuckSource, classes: frozenset[str], events: pa.Table) -> pa.Table:
+    """The events that are matched; what they tell of slips is told before it may take long."""
+    counts = (
+        {var: sum(int(some.sum()) for some in _flags(events, mask)) for var, mask in program.masks}
+        if may_be_square(program)
+        else {}
+    )
+    tell_square(program, counts)
+    unseen = [var for var, mask in program.masks if not any(some.any() for some in _flags(events, mask))]
+    tell_missing_classes(program, source.schema, source, unseen, classes)
+    return with_time(program, events)
+
+
+def _flags(events: pa.Table, mask: Mask | None) -> Iterator[Array]:
+    """1 for events that a variable may bind, some at a time: who looks for one soon has it."""
+    for part in events.column(0 if mask is None else mask.column).chunks:
+        for start in range(0, len(part), LOOKED_AT):
+            some = part.slice(start, LOOKED_AT)
+            yield np.ones(len(some), np.uint8) if mask is None else bindable(mask, some)
 
 
 def with_time(program: EventProgram, events: pa.Table) -> pa.Table:

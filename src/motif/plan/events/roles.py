@@ -34,7 +34,7 @@ def tests_of(query: EventQuery, stream: Stream, schema: Schema, conditions: Sequ
         if event.type is None or stream.type is None:
             found.append(Test(event.var, None, _junction("and", own)))
         else:
-            is_of = Call("=", (_text(stream.type, schema), Literal(event.type)))
+            is_of = Call("=", (class_text(stream.type, schema), Literal(event.type)))
             found.append(Test(event.var, None if own else event.type, _junction("and", [is_of, *own])))
     return found
 
@@ -56,7 +56,7 @@ def class_number(query: EventQuery, stream: Stream, schema: Schema) -> Expr:
     """The place of an event's class among those of the query: a number moves faster than a name."""
     branches: list[Expr] = []
     for number, name in enumerate(_classes(query)):
-        branches += [Call("=", (_text(stream.type or "", schema), Literal(name))), Literal(number)]
+        branches += [Call("=", (class_text(stream.type or "", schema), Literal(name))), Literal(number)]
     return Call("case", (*branches, Literal(NO_CLASS)))
 
 
@@ -89,7 +89,8 @@ def _classes(query: EventQuery) -> list[str]:
     return sorted({event.type for event in _events(query) if event.type is not None})
 
 
-def _text(name: str, schema: Schema) -> Expr:
+def class_text(name: str, schema: Schema) -> Expr:
+    """The class of an event as a text."""
     column = Column(name)
     return column if schema[name].kind is Kind.STRING else Verbatim(("CAST(", " AS STRING)"), (column,))
 
