@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
-from motif.errors import Diagnostic, MotifError, MotifWarning, UnsupportedQuery
+from motif.errors import Diagnostic, HostError, MotifError, MotifWarning, QuerySyntaxError, UnsupportedQuery, only_ours
 from motif.hosts.frames import is_path, like
 from motif.ir.query import RowQuery
 from motif.lang.builder import RowPattern
@@ -24,9 +24,11 @@ if TYPE_CHECKING:
 EVENTS, LIVE = EventOptions(), LiveOptions()
 
 
+@only_ours
 def sql(query: str, *, tables: Mapping[str, Any] | None, spark: Any, live: LiveOptions = LIVE) -> Any:
     """See `motif.sql`."""
     _one_host(tables, spark)
+    _refuse_for_sql(query)
     if spark is not None:
         from motif.hosts.spark import stream
 
@@ -37,6 +39,7 @@ def sql(query: str, *, tables: Mapping[str, Any] | None, spark: Any, live: LiveO
     return duckdb.run_statement(parse_statement(query, "duckdb"), tables or {})
 
 
+@only_ours
 def match(data: Any, query: Any, options: EventOptions = EVENTS, live: LiveOptions = LIVE) -> Any:
     """See `motif.match`."""
     if not _is_streaming(data):
@@ -57,6 +60,7 @@ def match(data: Any, query: Any, options: EventOptions = EVENTS, live: LiveOptio
     return found if _on_spark(data) else like(found, _sample(data))
 
 
+@only_ours
 def funnel_counts(data: Any, question: Funnel) -> Any:
     """The keys that reach each step of a funnel."""
     if _is_streaming(data):
@@ -119,6 +123,7 @@ def _sample(data: Any) -> Any:
     return next(iter(data.values()), None) if isinstance(data, Mapping) else data
 
 
+@only_ours
 def explain(
     query: Any, *, tables: Mapping[str, Any] | None, spark: Any, data: Any, options: EventOptions
 ) -> Explanation:
@@ -146,7 +151,10 @@ def check(
     """See `motif.check`."""
     slips: list[MotifWarning] = []
     with listening(slips.append):
-        errors = _errors(query, tables, spark, data, options)
+        try:
+            errors = _errors(query, tables, spark, data, options)
+        except HostError as error:
+            errors = [error.as_error()]
     found = [*errors, *((slip.as_error() if strict else slip) for slip in slips)]
     return [one.diagnostic() for one in found]
 
@@ -220,6 +228,19 @@ def _host_errors(query: str, tables: Mapping[str, Any] | None, spark: Any) -> li
 def is_spark(data: object) -> bool:
     """A Spark DataFrame, classic or Connect."""
     return not is_path(data) and type(data).__module__.startswith("pyspark.")
+
+
+def _refuse_for_sql(query: str) -> None:
+    """What is a query, but no statement."""
+    if is_events(query):
+        raise QuerySyntaxError(
+            "this is a query of the event language, not an SQL statement", hint="give it to motif.match(events, query)"
+        )
+    if query.split("(", maxsplit=1)[0].strip().upper() == "MATCH_RECOGNIZE":
+        raise QuerySyntaxError(
+            "this is a clause, not an SQL statement",
+            hint="give it to motif.match(table, clause), or write SELECT * FROM table MATCH_RECOGNIZE (...)",
+        )
 
 
 def _one_host(tables: Mapping[str, Any] | None, spark: Any) -> None:

@@ -8,9 +8,13 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Literal
+from functools import wraps
+from typing import Literal, ParamSpec, TypeVar
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 LONGEST = 1_500
 """Characters of a text that are shown; of longer ones the beginning and the end."""
@@ -146,6 +150,28 @@ class MotifWarning(_Message, UserWarning):
     def as_error(self) -> MotifError:
         """The same where one is strict."""
         return MotifError(self.message, source=self.source, span=self.span, hint=self.hint)
+
+
+class HostError(Exception):
+    """What a host says of a query that it was asked about; nobody but us sees it (`only_ours`)."""
+
+    def as_error(self, source: str | None = None, span: Span | None = None) -> MotifError:
+        """The same as one of ours, pointing at the user's text."""
+        first, _, rest = str(self).partition("\n")
+        return QueryBindError(first, source=source, span=span, hint=" ".join(rest.split())[:200] or None)
+
+
+def only_ours(call: Callable[P, T]) -> Callable[P, T]:
+    """Where users call us: an error of a host that nobody could place better is told as one of ours."""
+
+    @wraps(call)
+    def guarded(*args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            return call(*args, **kwargs)
+        except HostError as error:
+            raise error.as_error() from None
+
+    return guarded
 
 
 class QuerySyntaxError(MotifError):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
@@ -14,6 +15,7 @@ import duckdb
 import pyarrow as pa
 
 from motif.errors import (
+    HostError,
     MotifError,
     QueryBindError,
     QueryDataError,
@@ -33,7 +35,7 @@ Progress = Callable[[int], None]
 """Called with the number of rows taken in since the last call."""
 
 
-class Refused(Exception):
+class Refused(HostError):
     """DuckDB's own error, taken apart, or ours of what it understood."""
 
     def __init__(self, error: BaseException, tables: Sequence[str] = (), before: int = 0) -> None:
@@ -49,7 +51,7 @@ class Refused(Exception):
             facts = json.loads(text)
             text = facts["exception_message"]
         self.kind = type(error).__name__
-        self.message = text.split("\n\nLINE ")[0].strip() or kind
+        self.message = _plain(text.split("\n\nLINE ")[0].strip()) or kind
         if facts.get("error_subtype") == "MISSING_ENTRY" and facts.get("type") == "Table":
             self.message = _no_table(facts["name"], tables)
         self.position = int(facts["position"]) - before if "position" in facts else None
@@ -82,6 +84,14 @@ class Refused(Exception):
 
 def _no_table(name: str, tables: Sequence[str]) -> str:
     return f"there is no table {name}\n{did_you_mean(name, tables) or 'pass it in tables='}"
+
+
+_OF_OURS = re.compile(r' when casting from source column (__leaf_|c)\d+|""?__leaf_\d+""?|__leaf_\d+|"?__motif_\w+"?')
+
+
+def _plain(message: str) -> str:
+    """Without the names that we gave to what has none."""
+    return _OF_OURS.sub(lambda found: "" if found[0].startswith(" ") else "a value of the match", message)
 
 
 class Database:
@@ -182,6 +192,8 @@ class Database:
 
     def add(self, name: str, table: pa.Table, *, stays: bool = True) -> None:
         """Make a result a table of its own; `stays`: its values are never changed."""
+        if not table.num_columns:
+            raise MotifError("a table without columns can not be matched", hint="give one that has rows and columns")
         self._given.pop(name, None)
         if stays:
             self._given[name] = table
@@ -292,4 +304,5 @@ def _first_line(error: BaseException) -> str:
     if "{" in text:
         with suppress(ValueError, KeyError):
             text = json.loads(text[text.index("{") : text.rindex("}") + 1])["exception_message"]
+    text = _plain(text)
     return text.strip().splitlines()[0] if text.strip() else type(error).__name__

@@ -116,7 +116,10 @@ class Stack:
             stream = Stream(stream.time, "type", stream.order_by)
         if self.composites:
             stream = Stream(stream.time, stream.type, stream.order_by, START)
-        return plan_events(query, source, stream, functions), source
+        program = plan_events(query, source, stream, functions)
+        if not program.outputs.is_plain:  # lets DuckDB look at the items before any row is read
+            run_program(program, source.empty(), functions)
+        return program, source
 
     def source(self, query: EventQuery) -> DuckSource:
         """The events of a query as one table."""
@@ -146,8 +149,11 @@ class Stack:
 
     def _composite(self, name: str, table: str) -> str:
         kind = self.stream.type or "type"
+        replaced = {kind.casefold(), self.stream.time.casefold(), "event", "match_start", "match_end"}
+        columns = [column for column, _ in self.database.describe(f"SELECT * FROM {quoted(table)}")]
+        kept = "".join(f"{quoted(column)}, " for column in columns if column.casefold() not in replaced)
         return (
-            f"SELECT * EXCLUDE (event, match_start, match_end), {literal(name)} AS {quoted(kind)}, "
+            f"SELECT {kept}{literal(name)} AS {quoted(kind)}, "
             f"match_end AS {quoted(self.stream.time)}, match_start AS {START} FROM {quoted(table)}"
         )
 

@@ -25,7 +25,7 @@ from motif.engine.stream import container
 from motif.engine.stream.session import Emitted, StreamSession
 from motif.engine.stream.status import Status
 from motif.engine.watermark import BEGINNING, FOREVER, after_lateness, is_past
-from motif.errors import MotifError, did_you_mean
+from motif.errors import MotifError, did_you_mean, only_ours
 from motif.hosts.arriving import Arriving, schema_of
 from motif.hosts.duckdb_events import BASE
 from motif.hosts.duckdb_link import Link, linked
@@ -46,6 +46,7 @@ class Stream:
     Several threads may use one stream: what they do is done one after the other.
     """
 
+    @only_ours
     def __init__(
         self,
         query: Any,
@@ -83,6 +84,7 @@ class Stream:
 
     # -- events in, matches out
 
+    @only_ours
     def push(self, rows: Any, *, input: str | None = None) -> pa.Table:  # noqa: A002 - the word for it
         """Take a row (a mapping), several, or a table; what is decided now.
 
@@ -99,6 +101,7 @@ class Stream:
                 self.watermark = max(self.watermark, after_lateness(slowest, late_by))
             return self._through(emitted, (name, table), late)
 
+    @only_ours
     def advance(self, watermark: dt.datetime | dt.date | int) -> pa.Table:
         """Say that all events at or before a moment have come (a time, or microseconds since 1970); never goes back."""
         moment = _microseconds(watermark) * self.ticks
@@ -106,6 +109,7 @@ class Stream:
             self.watermark = max(self.watermark, moment)
             return self._through(Emitted())
 
+    @only_ours
     def close(self) -> pa.Table:
         """Say that no more events come; what is left is decided as at the end of a table."""
         with self._step():

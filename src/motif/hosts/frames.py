@@ -44,6 +44,12 @@ def to_arrow(data: Any) -> pa.Table:
         return pa.Table.from_batches([data])
     if type(data).__module__.startswith("pandas"):
         return pa.Table.from_pandas(data, preserve_index=False)
+    if type(data).__module__.startswith("pyspark."):
+        raise MotifError(
+            "a Spark DataFrame is no table in process",
+            hint="make it a view (frame.createOrReplaceTempView('name')) and give spark=session instead of tables=, "
+            "or give it to motif.match",
+        )
     if hasattr(data, "collect_schema") and hasattr(data, "collect"):
         data = data.collect()
     if hasattr(data, "__arrow_c_stream__"):

@@ -106,7 +106,7 @@ def diagnose(text: str, dialect: Dialect = "duckdb", limits: Limits | None = Non
 
 def _read_lone_clause(tokens: Tokens) -> ClauseReading:
     cursor = Cursor(tokens, 0, len(tokens) - 1)
-    hint = "write MATCH_RECOGNIZE ( PARTITION BY ... PATTERN (...) DEFINE ... )"
+    hint = "write MATCH_RECOGNIZE ( PARTITION BY ... PATTERN (...) DEFINE ... ); a whole statement goes to motif.sql"
     cursor.expect_word("MATCH_RECOGNIZE", "at the start of the clause", hint)
     if not cursor.at_op("("):
         cursor.fail_expected("( after MATCH_RECOGNIZE", hint)

@@ -16,6 +16,9 @@ from motif.ir.expr import COMPARISONS, End
 from motif.ir.types import Kind
 from motif.plan.scalar import DAY, Base, Const, Fold, LabelAt, Lane, Op, Place, Read, Scalar, Trying, lane, scale
 
+MOST_NESTED = 32
+"""Parts of a CASE from which its branches are written one after the other, not in each other."""
+
 
 @dataclass(frozen=True, slots=True)
 class Environment:
@@ -223,6 +226,8 @@ class Generator:
                 raise AssertionError(node.name)
 
     def case(self, node: Op) -> Value:
+        if len(node.args) > MOST_NESTED:
+            return self.long_case(node)
         last = self.value(node.args[-1])
         code, null = last.code, last.null
         for position in range(len(node.args) - 3, -1, -2):
@@ -230,6 +235,20 @@ class Generator:
             code = f"({result.code} if {test} else {code})"
             null = f"({result.null} if {test} else {null})"
         return Value(code, null)
+
+    def long_case(self, node: Op) -> Value:
+        """The same one after the other: Python reads no more than 200 brackets in each other."""
+        *pairs, last = node.args
+        tests = [self.true(test) for test in pairs[::2]]
+        results = [self.value(result) for result in pairs[1::2]]
+        default = self.value(last)
+        n = len(self.lines)
+        zero = "0.0" if lane(node.type) is Lane.FLOAT else "0"
+        self.lines += [f"v{n} = {zero}", f"e{n} = True", f"w{n} = True"]
+        for test, result in zip([*tests, "True"], [*results, default], strict=True):
+            self.lines += [f"if w{n} and {test}:", f"    w{n} = False", f"    v{n} = {result.code}"]
+            self.lines += [f"    e{n} = {result.null}"]
+        return Value(f"v{n}", f"e{n}")
 
     def pick(self, node: Op, values: list[Value]) -> Value:
         """COALESCE takes the first that is not NULL, GREATEST and LEAST ignore NULLs."""

@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterator
 from decimal import Decimal
 
-from motif.errors import QueryBindError
 from motif.ir.expr import OPERATORS, Call, Expr, Interval, Literal, Verbatim, walk
 from motif.ir.types import Kind, Type
 from motif.plan.scalar import NARROW, NULL, Const
@@ -40,7 +39,7 @@ def constant(expr: Expr, source: Source, text: str) -> Const | None:
     try:
         known = source.constant(expr)
     except HostRefusal as refusal:
-        raise QueryBindError(str(refusal), source=text, span=extent(expr)) from None
+        raise refusal.as_error(text, extent(expr)) from None
     return None if known is None else _const(known[0])
 
 

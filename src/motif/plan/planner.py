@@ -50,6 +50,7 @@ def plan(query: RowQuery, source: Source) -> Program:
         columns.index(Literal(1))  # rows that nothing is read of must still arrive
     types = host_types(query.source, columns.exprs, source)
     _check_row_conditions(query, conditions, row_columns, types)
+    _check_order(query, source)
     if source.dialect == "duckdb":  # Spark may take such a text for NULL
         _check_constants(query, conditions, source.schema)
     _check_measured(query, columns, types)
@@ -85,6 +86,19 @@ def plan(query: RowQuery, source: Source) -> Program:
         outputs=outputs,
         limits=limits.LIMITS,
     )
+
+
+def _check_order(query: RowQuery, source: Source) -> None:
+    """Rows are put in order by values that have one here."""
+    kinds = host_types(query.source, [item.expr for item in query.order], source)
+    for item, kind in zip(query.order, kinds, strict=True):
+        if kind.kind is Kind.OTHER:
+            raise UnsupportedQuery(
+                "ORDER BY does not take values of this type",
+                source=query.source,
+                span=item.span,
+                hint="take a part of it (a field, an element, a number of seconds), or CAST it to text",
+            )
 
 
 def _check_row_conditions(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from motif.errors import QueryBindError, Span
+from motif.errors import HostError, Span
 from motif.ir.expr import Expr, walk
 from motif.ir.types import Schema, Type
 
@@ -40,7 +40,7 @@ class Source(Protocol):
         ...
 
 
-class HostRefusal(Exception):
+class HostRefusal(HostError):
     """The host cannot make sense of an expression; the text is its own, without our wrapping."""
 
 
@@ -53,8 +53,8 @@ def host_types(text: str, exprs: Sequence[Expr], source: Source) -> tuple[Type, 
             try:
                 source.types_of([expr])
             except HostRefusal as culprit:
-                raise QueryBindError(str(culprit), source=text, span=extent(expr)) from None
-        raise QueryBindError(str(refusal)) from None
+                raise culprit.as_error(text, extent(expr)) from None
+        raise refusal.as_error() from None
 
 
 def extent(expr: Expr) -> Span | None:

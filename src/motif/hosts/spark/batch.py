@@ -69,7 +69,11 @@ class SparkSource:
 
     def select(self, exprs: Sequence[Expr]) -> DataFrame:
         """Row expressions as columns c0, c1, ..."""
-        return self.frame.selectExpr(*(f"{row_sql(expr)} AS c{i}" for i, expr in enumerate(exprs)))
+        try:
+            with quiet():
+                return self.frame.selectExpr(*(f"{row_sql(expr)} AS c{i}" for i, expr in enumerate(exprs)))
+        except (AnalysisException, ParseException) as error:
+            raise HostRefusal(message_and_hint(str(error))[0]) from None
 
     def where(self, condition: str) -> SparkSource:
         """Some of the rows, with the same columns."""
