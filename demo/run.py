@@ -24,7 +24,7 @@ from rich.table import Table
 import motif
 from make_trades import write_trades
 from motif.cli.on_spark import spark_with
-from motif.report import write_report
+from motif.report import statement_report
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -149,7 +149,7 @@ def show_matches(outcome: Outcome) -> None:
 def show_report(path: Path, query: str, trades: Path) -> None:
     """The report on one query, to be opened in a browser."""
     with step("writing the report"):
-        write_report(path, query, {"trades": trades}, title="Tick shapes in a week of trades")
+        statement_report(query, {"trades": trades}, title="Tick shapes in a week of trades").save(path)
     console.print(f"report: {path}", highlight=False, soft_wrap=True)
 
 

@@ -77,6 +77,7 @@ if TYPE_CHECKING:
     )
     from motif.lang.builder.rows import rows
     from motif.options import vectorized
+    from motif.report import Report
 
 __version__ = "0.1.0"
 __all__ = [
@@ -117,6 +118,7 @@ __all__ = [
     "seq",
     "sequences",
     "sessionize",
+    "show",
     "sink",
     "sql",
     "status",
@@ -293,6 +295,27 @@ def sequences(
 
     query = recipes.sequence_query(by, of, within)
     return query if data is None else api.match(data, query, options.EventOptions(time, type))
+
+
+def show(
+    query: Any,
+    data: Any,
+    *,
+    time: str | None = None,
+    type: str | None = None,  # noqa: A002 - the word for it
+    order_by: str | Sequence[str] = (),
+    functions: Mapping[str, Callable[..., Any]] | None = None,
+    title: str = "Matches",
+) -> Report:
+    """A page that draws the matches on their time line: a notebook shows it, `.save("report.html")` writes it.
+
+    `query` is a query of either language, as for `match`, or the result of an event query with `SELECT *`. A whole
+    statement takes `data` as a mapping of its tables. The query is run for it, in process.
+    """
+    from motif import api, options
+
+    given = options.EventOptions(time, type, order_by, functions or {})
+    return api.show(query, data, given, title)
 
 
 def sink(

@@ -19,6 +19,7 @@ from motif.slips import listening
 if TYPE_CHECKING:
     from motif.explanation import Explanation
     from motif.recipes import Funnel
+    from motif.report import Report
 
 
 EVENTS, LIVE = EventOptions(), LiveOptions()
@@ -58,6 +59,29 @@ def match(data: Any, query: Any, options: EventOptions = EVENTS, live: LiveOptio
         return stream.match_stack(data, parsed, options.stream, options.functions, live)
     found = _event_host(data).match_stack(data, parsed, options.stream, options.functions)
     return found if _on_spark(data) else like(found, _sample(data))
+
+
+@only_ours
+def show(query: Any, data: Any, options: EventOptions, title: str) -> Report:
+    """See `motif.show`."""
+    from motif import report
+
+    if _on_spark(data):
+        raise MotifError("a report is drawn in process", hint="take some of the rows: data.limit(100_000).toPandas()")
+    if is_events(query):
+        parsed = parsed_queries(query, "duckdb")
+        assert isinstance(parsed, list)
+        text = "\n".join(text_of(part, "duckdb") for part in event_parts(query, "duckdb"))
+        return report.event_report(parsed, data, options, text=query if isinstance(query, str) else text, title=title)
+    if not isinstance(query, str | RowPattern):
+        return report.result_report(query, data, options.stream.time, title=title)
+    options.refuse_for_rows()
+    text = query if isinstance(query, str) else query.text()
+    if text.lstrip().upper().startswith("MATCH_RECOGNIZE"):
+        return report.statement_report(f"SELECT *\nFROM data {text}", {"data": data}, title=title)
+    if not isinstance(data, Mapping):
+        raise MotifError("a statement names its tables", hint="give them by name: motif.show(query, {'trades': data})")
+    return report.statement_report(text, data, title=title)
 
 
 @only_ours

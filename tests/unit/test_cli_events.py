@@ -118,7 +118,6 @@ def test_functions_from_a_file(events: Path, capsys: pytest.CaptureFixture[str])
         ((*RUN_EVENTS, "--functions", "none.py"), "there is no file none.py"),
         ((*RUN_EVENTS, "--functions", "no.such.module"), "cannot import no.such.module"),
         ((*RUN_EVENTS, "--functions", "__main__x"), "cannot import __main__x"),
-        ((*RUN_EVENTS, "--report", "r.html"), "--report draws matches of MATCH_RECOGNIZE only"),
         (("run", "SELECT * FROM SEQ(Login a; b)", *RUN_EVENTS[2:]), ""),
         (("run", "SELECT * FROM other SEQ(a; b)", *RUN_EVENTS[2:]), "there is no input other"),
         (("run", "SELECT * FROM SEQ(a; b WITHIN", *RUN_EVENTS[2:]), "^"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import xml.etree.ElementTree as ET
 
 import pyarrow as pa
@@ -181,3 +182,12 @@ def test_spark_plan(spark) -> None:
     assert "mapInArrow" in text
     unkeyed = str(motif.explain(QUERY.replace("PARTITION BY symbol", ""), spark=spark))
     assert "one partition: no PARTITION BY, so one task does all the work" in unkeyed
+
+
+def test_a_plan_in_a_notebook_follows_its_theme() -> None:
+    shown = motif.explain("MATCH_RECOGNIZE (ORDER BY t PATTERN (A B) DEFINE B AS v > 1)")._repr_html_()
+    style = "".join(re.findall(r"<style>(.*?)</style>", shown, re.DOTALL))
+    assert "prefers-color-scheme" not in style  # that is the theme of the system, not of the notebook
+    assert "stroke: currentColor" in style
+    assert not re.search(r"[; {]color: #", style)
+    assert "text-align: left !important" in style

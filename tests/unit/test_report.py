@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 import motif
-from motif.report import report_page, write_report
+from motif.report import Report, statement_report
 from motif.report.page import highlighted
 from motif.report.values import histogram, lengths
 
@@ -35,7 +35,11 @@ def rows(**more: list[Any]) -> pa.Table:
 
 
 def page(clause: str, table: pa.Table | None = None) -> str:
-    return report_page(f"SELECT * FROM t MATCH_RECOGNIZE ({clause})", {"t": rows() if table is None else table})
+    return report(f"SELECT * FROM t MATCH_RECOGNIZE ({clause})", rows() if table is None else table).html
+
+
+def report(query: str, table: pa.Table, **options: Any) -> Report:
+    return statement_report(query, {"t": table}, **options)
 
 
 def data_of(text: str) -> dict[str, Any]:
@@ -97,7 +101,7 @@ def test_hostile_names_and_values_are_escaped() -> None:
     table = rows(k=[EVIL] * COUNT, **{EVIL: [EVIL] * COUNT})
     quoted = '"' + EVIL.replace('"', '""') + '"'
     clause = f"PARTITION BY k ORDER BY i MEASURES COUNT({quoted}) AS {quoted} PATTERN (A {quoted}+) DEFINE A AS v > 1"
-    text = report_page(f"SELECT * FROM t MATCH_RECOGNIZE ({clause}) -- {EVIL}", {"t": table}, title=EVIL)
+    text = report(f"SELECT * FROM t MATCH_RECOGNIZE ({clause}) -- {EVIL}", table, title=EVIL).html
     assert "<img" not in text
     assert text.count("</script>") == 2
     assert "\u2028" not in text.split('id="data">')[1].split("</script>")[0]
@@ -151,31 +155,29 @@ def test_clauses_inside_clauses() -> None:
     counted = PATTERN.replace("MEASURES", "MEASURES A.i AS x,")
     inner = f"SELECT * FROM t MATCH_RECOGNIZE (PARTITION BY k ORDER BY i {counted})"
     query = f"SELECT * FROM ({inner}) MATCH_RECOGNIZE (ORDER BY x MEASURES P.n AS m PATTERN (P Q) DEFINE Q AS n >= P.n)"
-    text = report_page(query, {"t": rows()})
+    text = report(query, rows()).html
     assert len(data_of(text)["clauses"]) == 2
     assert "Pattern 2 of 2" in text
 
 
 def test_a_statement_without_a_clause() -> None:
-    assert "nothing to draw" in report_page("SELECT 1 AS x", {})
+    assert "nothing to draw" in statement_report("SELECT 1 AS x", {}).html
 
 
 def test_large_tables_make_small_pages(tmp_path: Path) -> None:
     count = 30_000
     wide = {f"c{n}": ["é" * 300] * count for n in range(12)}
     table = pa.table({"k": ["one"] * count, "i": range(count), "v": [n % 5 for n in range(count)], **wide})
-    path = write_report(tmp_path / "r.html", f"SELECT * FROM t MATCH_RECOGNIZE (ORDER BY i {PATTERN})", {"t": table})
+    path = report(f"SELECT * FROM t MATCH_RECOGNIZE (ORDER BY i {PATTERN})", table).save(tmp_path / "r.html")
     assert path.stat().st_size < 2_000_000
     assert [file.name for file in tmp_path.iterdir()] == ["r.html"]
 
 
 def test_mistakes_are_ours_and_leave_no_file(tmp_path: Path) -> None:
     with pytest.raises(motif.MotifError, match="unknown column"):
-        write_report(tmp_path / "r.html", f"SELECT * FROM t MATCH_RECOGNIZE (ORDER BY nope {PATTERN})", {"t": rows()})
+        report(f"SELECT * FROM t MATCH_RECOGNIZE (ORDER BY nope {PATTERN})", rows())
     with pytest.raises(motif.MotifError, match="cannot write"):
-        write_report(
-            tmp_path / "none" / "r.html", f"SELECT * FROM t MATCH_RECOGNIZE (ORDER BY i {PATTERN})", {"t": rows()}
-        )
+        report(f"SELECT * FROM t MATCH_RECOGNIZE (ORDER BY i {PATTERN})", rows()).save(tmp_path / "none" / "r.html")
     assert list(tmp_path.iterdir()) == []
 
 

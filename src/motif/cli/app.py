@@ -198,7 +198,7 @@ def run(
     if report is not None:
         check_folder(report)
     if is_event_query(text):
-        answer = _events(text, tables, options, host, report)
+        answer = _events(text, tables, options, host)
     else:
         options.refuse_for_rows()
         answer = _on_spark(text, tables) if host is Host.SPARK else _in_process(text, tables)
@@ -208,14 +208,12 @@ def run(
         screen.show_table(answer.table, limit)
     screen.show_line(answer.summary())
     if report is not None:
-        _write_report(report, text, tables)
+        _write_report(report, text, tables, options)
 
 
-def _events(text: str, tables: dict[str, str], options: EventOptions, host: Host, report: Path | None) -> _Answer:
+def _events(text: str, tables: dict[str, str], options: EventOptions, host: Host) -> _Answer:
     from motif.cli import events
 
-    if report is not None:
-        raise MotifError("--report draws matches of MATCH_RECOGNIZE only", hint="leave it out; motif explain draws")
     run_events = events.run_on_spark if host is Host.SPARK else events.run_in_process
     return _Answer(*run_events(text, tables, options), of_events=True)
 
@@ -245,11 +243,13 @@ def _on_spark(text: str, tables: dict[str, str]) -> _Answer:
     return _Answer(table, rows_in, seconds)
 
 
-def _write_report(path: Path, text: str, tables: dict[str, str]) -> None:
-    from motif.report import write_report
+def _write_report(path: Path, text: str, tables: dict[str, str], options: EventOptions) -> None:
+    from motif import api
+    from motif.cli import events
 
     with screen.Waiting("writing the report"):
-        write_report(path, text, tables)
+        data = events.inputs(tables, events.parsed(text)) if is_event_query(text) else tables
+        api.show(text, data, options, "Matches").save(path)
     screen.show_line(f"report: {path}")
 
 

@@ -82,7 +82,7 @@ def run_in_process(text: str, tables: dict[str, str], options: EventOptions) -> 
     """The matches, the number of candidate events, and the seconds it took."""
     from motif.hosts import duckdb_events
 
-    queries = _parsed(text, "duckdb")
+    queries = parsed(text, "duckdb")
     tell_slips(queries)
     _needed(tables)
     begin = time.perf_counter()
@@ -97,7 +97,7 @@ def run_on_spark(text: str, tables: dict[str, str], options: EventOptions) -> tu
     """The same on a local Spark; events that are counted are those of the files."""
     from motif.cli.on_spark import collected, frames_of, spark_with
 
-    queries = _parsed(text, "spark")
+    queries = parsed(text, "spark")
     tell_slips(queries)
     _needed(tables)
     with screen.Waiting("running on Spark"), spark_with(tables) as session:
@@ -111,7 +111,8 @@ def run_on_spark(text: str, tables: dict[str, str], options: EventOptions) -> tu
         return table, sum(frame.count() for frame in frames.values()), seconds
 
 
-def _parsed(text: str, dialect: Any) -> list[EventQuery]:
+def parsed(text: str, dialect: Any = "duckdb") -> list[EventQuery]:
+    """The queries of a text."""
     queries = parsed_queries(text, dialect)
     assert isinstance(queries, list)
     return queries
@@ -128,11 +129,11 @@ def mistakes(text: str, tables: dict[str, str], options: EventOptions, *, on_spa
     if not tables or any(one.severity == "error" for one in found):
         return found
     if not on_spark:
-        return api.check(text, tables=None, spark=None, data=inputs(tables, _parsed(text, "duckdb")), options=options)
+        return api.check(text, tables=None, spark=None, data=inputs(tables, parsed(text, "duckdb")), options=options)
     from motif.cli.on_spark import frames_of, spark_with
 
     with screen.Waiting("checking on Spark"), spark_with(tables) as session:
-        data = inputs(frames_of(session, tables), _parsed(text, "spark"))
+        data = inputs(frames_of(session, tables), parsed(text, "spark"))
         return api.check(text, tables=None, spark=None, data=data, options=options)
 
 
@@ -141,12 +142,12 @@ def plan(text: str, tables: dict[str, str], options: EventOptions, *, on_spark: 
     from motif.explanation import explain_events
 
     if not tables:
-        return explain_events(_parsed(text, "duckdb"), None, options, on_spark=False)
+        return explain_events(parsed(text, "duckdb"), None, options, on_spark=False)
     if not on_spark:
-        queries = _parsed(text, "duckdb")
+        queries = parsed(text, "duckdb")
         return explain_events(queries, inputs(tables, queries), options, on_spark=False)
     from motif.cli.on_spark import frames_of, spark_with
 
-    queries = _parsed(text, "spark")
+    queries = parsed(text, "spark")
     with screen.Waiting("planning on Spark"), spark_with(tables) as session:
         return explain_events(queries, inputs(frames_of(session, tables), queries), options, on_spark=True)

@@ -11,7 +11,7 @@ from motif.explanation.graph import Edge, Graph, Node, Shape
 PALETTE = ("#4269d0", "#e08e0b", "#e4572e", "#2a9d8f", "#3ca951", "#d6568f", "#8e5bd6", "#5b9bd5", "#9c6b4e", "#7a828f")
 """One colour per variable, legible on light and on dark ground; the report uses the same."""
 _STYLE = """
-.motif-graph { font: 600 13px ui-sans-serif, system-ui, "Segoe UI", Roboto, sans-serif; color: #33415c; }
+.motif-graph { font: 600 13px ui-sans-serif, system-ui, "Segoe UI", Roboto, sans-serif; }
 .motif-graph path { fill: none; stroke: currentColor; stroke-width: 1.5; }
 .motif-graph .other { stroke-dasharray: 4 4; opacity: .75; }
 .motif-graph .tip { fill: currentColor; stroke: none; }
@@ -19,7 +19,6 @@ _STYLE = """
 .motif-graph .ring { fill: none; stroke: currentColor; stroke-width: 1.5; }
 .motif-graph text { fill: currentColor; text-anchor: middle; dominant-baseline: central; }
 .motif-graph .note { font-weight: 400; font-size: 12px; text-anchor: start; opacity: .8; }
-@media (prefers-color-scheme: dark) { .motif-graph { color: #c9d3e6; } }
 """
 _BOX = 30.0
 _GAP = 34.0

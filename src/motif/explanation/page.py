@@ -12,8 +12,9 @@ STYLE = """
 .motif-plan { font: 14px/1.5 ui-sans-serif, system-ui, "Segoe UI", Roboto, sans-serif; max-width: 1100px; }
 .motif-plan h3 { margin: 1.2em 0 .4em; font-size: 16px; }
 .motif-plan h4 { margin: 1.2em 0 .3em; font-size: 13px; opacity: .75; }
-.motif-plan table { border-collapse: collapse; text-align: left; }
-.motif-plan td, .motif-plan th { padding: 2px 16px 2px 0; vertical-align: top; text-align: left; font-weight: 400; }
+.motif-plan table { border-collapse: collapse; }
+.motif-plan td, .motif-plan th { padding: 2px 16px 2px 0; vertical-align: top; font-weight: 400; }
+.motif-plan td, .motif-plan th { text-align: left !important; } /* notebooks set all tables to the right */
 .motif-plan th { opacity: .7; white-space: nowrap; }
 .motif-plan code, .motif-plan pre { font: 12.5px/1.5 ui-monospace, "SF Mono", Menlo, Consolas, monospace; }
 .motif-plan pre { white-space: pre-wrap; margin: .2em 0; }

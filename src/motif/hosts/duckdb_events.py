@@ -111,6 +111,10 @@ class Stack:
 
     def _planned(self, query: EventQuery, functions: Callables) -> tuple[EventProgram, DuckSource]:
         source = self.source(query)
+        return self.planned(query, source, functions), source
+
+    def planned(self, query: EventQuery, source: DuckSource, functions: Callables) -> EventProgram:
+        """The query compiled for events as those of the stack."""
         stream = self.stream
         if self.named and stream.type is None:
             stream = Stream(stream.time, "type", stream.order_by)
@@ -119,7 +123,7 @@ class Stack:
         program = plan_events(query, source, stream, functions)
         if not program.outputs.is_plain:  # lets DuckDB look at the items before any row is read
             run_program(program, source.empty(), functions)
-        return program, source
+        return program
 
     def source(self, query: EventQuery) -> DuckSource:
         """The events of a query as one table."""

@@ -65,9 +65,9 @@ class Clause {
   draw() {
     const { data, panel } = this;
     this.bars();
-    const what = data.y ? `${data.y}` : "Rows by variable";
+    const what = data.y ? `${data.y}` : "By variable";
     this.find(".what").textContent = panel ? `${what}${panel.key === null ? "" : ` of ${panel.key}`}, ${this.range()}` : what;
-    if (!panel) return this.home.replaceChildren(node("p", { class: "empty" }, "There are no rows."));
+    if (!panel) return this.home.replaceChildren(node("p", { class: "empty" }, `There are no ${data.rows}.`));
     const [picture, frame] = canvas(this.home, 350, what, data.y ? 64 : 110);
     this.picture = picture;
     this.sx = drawXAxis(picture, frame, ...this.view, this.axis);
@@ -89,7 +89,7 @@ class Clause {
     const home = this.find(".overview");
     home.hidden = !this.data.y;
     if (home.hidden) return;
-    const [picture, frame] = canvas(home, 52, "all rows shown, and the part in the chart above");
+    const [picture, frame] = canvas(home, 52, "all that is shown, and the part in the chart above");
     [frame.top, frame.bottom] = [4, 48];
     const x = scale(...this.all, frame.left, frame.right), known = this.panel.y.filter((v) => v !== null);
     const y = scale(Math.min(...known), Math.max(...known), frame.bottom - 3, frame.top + 3);
@@ -107,12 +107,13 @@ class Clause {
     const { data } = this, none = "There are no matches.";
     const noAxis = data.lengths ? "The ORDER BY column is no time and no number." : none;
     drawBars(this.find(".starts"), data.starts, data.axis, "matches over time", noAxis);
-    drawBars(this.find(".lengths"), data.lengths, null, "rows per match", none);
+    drawBars(this.find(".lengths"), data.lengths, null, `${data.rows} per match`, none);
   }
 
   range() {
     const { first, total, labels } = this.panel, f = (n) => n.toLocaleString("en-US");
-    return labels.length === total ? `${f(total)} rows` : `rows ${f(first)} to ${f(first + labels.length - 1)} of ${f(total)}`;
+    const { rows } = this.data;
+    return labels.length === total ? `${f(total)} ${rows}` : `${rows} ${f(first)} to ${f(first + labels.length - 1)} of ${f(total)}`;
   }
 
   valueAxis(picture, frame) {

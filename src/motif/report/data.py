@@ -27,7 +27,8 @@ def clause_data(sample: Sample, most_chars: int) -> dict[str, Any]:
 def _clause(sample: Sample, rows: int) -> dict[str, Any]:
     panels = [_panel(sample, series, low, high) for series, low, high in _windows(sample, rows)]
     return {
-        "variables": list(sample.query.variables()),
+        "variables": list(sample.variables),
+        "rows": sample.rows,
         "axis": sample.axis,
         "y": sample.y,
         "columns": shown_columns(sample),
@@ -59,7 +60,7 @@ def _panel(sample: Sample, series: Series, low: int, high: int) -> dict[str, Any
         [s.number, max(s.first, low) - low, min(s.last, high - 1) - low] for s in series.spans if low <= s.first < high
     ]
     return {
-        "name": series.name if series.name is not None else f"rows {low + 1:,} to {high:,}",
+        "name": series.name if series.name is not None else f"{sample.rows} {low + 1:,} to {high:,}",
         "key": series.name,
         "first": low + 1,
         "total": series.rows.num_rows,
@@ -74,10 +75,9 @@ def _panel(sample: Sample, series: Series, low: int, high: int) -> dict[str, Any
 
 def _table(sample: Sample) -> dict[str, Any]:
     """The matches, with the number of the row in the result; the page picks those of a key by `keys`."""
-    query, listed = sample.query, sample.listed
-    measures = [measure.name for measure in query.measures]
-    ours = {"__motif_number": "match", "__motif_from": "from", "__motif_to": "to", "__motif_length": "rows"}
-    names = [name for name in ours if name in listed.column_names] + measures
+    listed = sample.listed
+    ours = {"__motif_number": "match", "__motif_from": "from", "__motif_to": "to", "__motif_length": sample.rows}
+    names = [name for name in ours if name in listed.column_names] + list(sample.measures)
     columns = [values.texts(listed.column(name).to_pylist()) for name in names]
     rows: dict[str | None, int] = {}
     kept = []

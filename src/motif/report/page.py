@@ -28,7 +28,8 @@ _KEYWORDS = frozenset(
 class ClausePart:
     """What the page says of one clause."""
 
-    facts: ClauseFacts
+    facts: ClauseFacts | None
+    """None of a result, whose query is not known."""
     counts: Counts
     data: dict[str, Any]
 
@@ -53,7 +54,7 @@ def render(title: str, query: str, clauses: Sequence[ClausePart]) -> str:
 <body>
 <main>
 <header><h1>{escape(title)}</h1></header>
-<details class="query" open><summary>Query</summary><pre>{highlighted(query)}</pre></details>
+{_query(query)}
 {sections or "<p>The statement has no MATCH_RECOGNIZE clause: there is nothing to draw.</p>"}
 <noscript><p>The charts are drawn by a script inside this page; it is switched off.</p></noscript>
 </main>
@@ -78,46 +79,68 @@ def _json(data: object) -> str:
 
 
 def _clause(clause: ClausePart, number: int, total: int) -> str:
-    heading = f"Pattern {number + 1} of {total}" if total > 1 else "Pattern"
-    cost = clause.facts.cost[:1].upper() + clause.facts.cost[1:]
-    keys = "Arrow keys move from row to row, plus and minus zoom, Home shows all."
+    rows = clause.data["rows"]
+    keys = f"Arrow keys move along the {rows}, plus and minus zoom, Home shows all."
     return f"""<section class="clause" data-clause="{number}">
-<h2>{heading} <code>{escape(clause.facts.pattern)}</code></h2>
-<div class="tiles">{"".join(_tile(name, value) for name, value in tiles(clause.counts))}</div>
+{_heading(clause, number, total)}
+<div class="tiles">{"".join(_tile(name, value) for name, value in tiles(clause.counts, rows))}</div>
 {_legend(clause.data["variables"])}
 <div class="pair">
 <figure><figcaption>Matches over time</figcaption><div class="chart starts"></div></figure>
-<figure><figcaption>Rows per match</figcaption><div class="chart lengths"></div></figure>
+<figure><figcaption>{rows.capitalize()} per match</figcaption><div class="chart lengths"></div></figure>
 </div>
 <figure class="line">
 <figcaption><span class="what"></span>{_controls(number)}</figcaption>
-<div class="chart rows" tabindex="0" role="application" aria-label="Rows in order. {keys}"></div>
+<div class="chart rows" tabindex="0" role="application" aria-label="{rows.capitalize()} in order. {keys}"></div>
 <div class="chart overview"></div>
 </figure>
 <figure>
 <figcaption><span>Matches</span>{_table_controls(number)}</figcaption>
 <div class="scroll matches" tabindex="0" aria-label="Table of matches"></div>
 </figure>
-<figure>
-<figcaption>Automaton</figcaption>
-<div class="scroll">{drawing.svg([clause.facts.graph])}</div>
-<p class="note">Solid: tried first. Dashed: tried next. {escape(cost)}.</p>
-</figure>
+{_pattern(clause)}
 </section>"""
 
 
-def tiles(counts: Counts) -> Iterator[tuple[str, str]]:
+def _query(query: str) -> str:
+    if not query:
+        return ""
+    return f'<details class="query" open><summary>Query</summary><pre>{highlighted(query)}</pre></details>'
+
+
+def _heading(clause: ClausePart, number: int, total: int) -> str:
+    if clause.facts is None:
+        return "<h2>Matches</h2>"
+    heading = f"Pattern {number + 1} of {total}" if total > 1 else "Pattern"
+    return f"<h2>{heading} <code>{escape(clause.facts.pattern)}</code></h2>"
+
+
+def _pattern(clause: ClausePart) -> str:
+    """A drawing of the pattern, and of a row pattern how its automaton is read."""
+    facts = clause.facts
+    if facts is None:
+        return ""
+    cost = facts.cost[:1].upper() + facts.cost[1:]
+    note = f'<p class="note">Solid: tried first. Dashed: tried next. {escape(cost)}.</p>' if facts.states else ""
+    return f"""<figure>
+<figcaption>{"Automaton" if facts.states else "Pattern"}</figcaption>
+<div class="scroll">{drawing.svg([facts.graph])}</div>
+{note}
+</figure>"""
+
+
+def tiles(counts: Counts, rows: str = "rows") -> Iterator[tuple[str, str]]:
     """The figures at the top."""
-    yield "rows", f"{counts.rows:,}"
+    yield rows, f"{counts.rows:,}"
     if counts.keys is not None:
         yield "keys", f"{counts.keys:,}"
     yield "matches", f"{counts.matches:,}"
     if counts.median_length is not None:
-        yield "median rows per match", f"{counts.median_length:g}"
+        yield f"median {rows} per match", f"{counts.median_length:g}"
     if counts.keys is not None:
         yield "keys with a match", _share(counts.keys_matched, counts.keys)
     if counts.rows_matched is not None:
-        yield "rows in a match", _share(counts.rows_matched, counts.rows)
+        yield f"{rows} in a match", _share(counts.rows_matched, counts.rows)
 
 
 def _share(part: int, whole: int) -> str:

@@ -19,7 +19,7 @@ from motif.hosts.duckdb import DuckSource, input_sql, row_sql, run_program
 from motif.hosts.duckdb_database import Database, quoted
 from motif.ir import pattern as p
 from motif.ir.expr import Aggregate, At, Column, End, Expr, Label, MatchNumber, walk
-from motif.ir.query import Key, Measure, RowQuery, Rows, SkipTo
+from motif.ir.query import Key, Measure, Rows, SkipTo
 from motif.plan.planner import plan
 from motif.plan.program import Program
 from motif.report import values
@@ -68,9 +68,10 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """What is shown of one clause."""
+    """What is shown of one query."""
 
-    query: RowQuery
+    variables: tuple[str, ...]
+    measures: tuple[str, ...]
     counts: Counts
     starts: dict[str, Any] | None
     lengths: dict[str, Any] | None
@@ -81,6 +82,8 @@ class Sample:
     listed: pa.Table
     """The first matches of all, and those of the keys shown, with the user's measures."""
     listed_keys: list[str | None]
+    rows: str = "rows"
+    """What rows are called."""
 
 
 class Sampler:
@@ -108,7 +111,8 @@ class Sampler:
         listed = self._listed()
         names = [self._name(row) for row in listed.select(self.key_names).to_pylist()]
         bars = values.lengths(lengths, BINS // 2)
-        return Sample(self.query, counts, starts, bars, axis, self.y, series, listed, names)
+        measures = tuple(measure.name for measure in self.query.measures)
+        return Sample(self.query.variables(), measures, counts, starts, bars, axis, self.y, series, listed, names)
 
     # -- over everything ---------------------------------------------------------------------------
 
