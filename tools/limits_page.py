@@ -34,6 +34,23 @@ motif.limits.LIMITS = replace(motif.limits.LIMITS, match_steps=500_000_000)
 |---|---:|---|
 """
 
+TAIL = """
+## Memory and disk
+
+What Motif holds is counted before it is made: matches while they are found, and what the result will take of them. A
+query that would need more ends with `LimitExceeded` instead of taking all memory of the machine. What it counts is an
+estimate. On Spark, memory is what Spark gives its executors.
+
+```python
+motif.limits.LIMITS = replace(
+    motif.limits.LIMITS,
+    memory_bytes=2_000_000_000,
+    spill_bytes=20_000_000_000,
+    temp_folder="/var/tmp",
+)
+```
+"""
+
 MEANING = {
     "query_chars": "Characters of a query's text.",
     "nesting_depth": "Depth of parentheses and nested expressions.",
@@ -48,7 +65,7 @@ MEANING = {
 """For limits whose field has no docstring of its own."""
 
 
-def limits() -> list[tuple[str, int, str]]:
+def limits() -> list[tuple[str, int | None, str]]:
     """Name, default and meaning of every field of `Limits`, in the order of the source."""
     tree = ast.parse(SOURCE.read_text(encoding="utf-8"))
     body = next(n for n in tree.body if isinstance(n, ast.ClassDef) and n.name == "Limits").body
@@ -56,7 +73,7 @@ def limits() -> list[tuple[str, int, str]]:
     for node, following in zip(body, [*body[1:], None], strict=True):
         if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.value is not None:
             name = node.target.id
-            rows.append((name, int(ast.literal_eval(node.value)), _docstring(following) or MEANING[name]))
+            rows.append((name, ast.literal_eval(node.value), _docstring(following) or MEANING[name]))
     return rows
 
 
@@ -68,7 +85,13 @@ def _docstring(node: ast.stmt | None) -> str | None:
 
 def page() -> str:
     """The whole page."""
-    return HEAD + "".join(f"| `{name}` | {default:,} | {meaning} |\n" for name, default, meaning in limits())
+    return (
+        HEAD + "".join(f"| `{name}` | {_shown(default)} | {meaning} |\n" for name, default, meaning in limits()) + TAIL
+    )
+
+
+def _shown(default: int | None) -> str:
+    return "by the machine" if default is None else f"{default:,}"
 
 
 def main(arguments: list[str]) -> int:

@@ -34,6 +34,14 @@ class Limits:
     """Events that a stream keeps of one partition; with more, the oldest are let go, counted and logged."""
     stream_matches: int = 10_000_000
     """Matches of one partition in one step of a stream; with more, the partition is let go, counted and logged."""
+    memory_bytes: int | None = None
+    """Memory for a query in process, half of it for DuckDB, which puts what does not fit on disk, half for what Motif
+    holds of rows, matches and results. By default four fifths of what the process may use."""
+    spill_bytes: int | None = None
+    """Disk for what does not fit into DuckDB's memory. By default half of what is free."""
+    temp_folder: str | None = None
+    """Where that is written: in a folder of this process that nobody else can read, and that is removed at its end or,
+    if it was killed, by the next one. By default the system's folder for temporary files."""
 
 
 LIMITS = Limits()

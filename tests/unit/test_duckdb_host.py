@@ -99,7 +99,7 @@ def test_databases_are_kept_and_those_of_long_ago_are_not(tmp_path: Path, monkey
     for _ in range(2):
         for number, path in enumerate(paths):
             assert _counted(str(path)) == [{"n": number + 1}]
-    assert [key[2] for key in duckdb_database._INSTANCES] == [(str(path),) for path in paths[2:]]
+    assert [key[3] for key in duckdb_database._INSTANCES] == [(str(path),) for path in paths[2:]]
     before = dict(duckdb_database._INSTANCES)
     _counted(str(paths[5]))
     assert before == duckdb_database._INSTANCES
@@ -122,6 +122,9 @@ def test_a_database_that_failed_for_good_is_opened_anew(monkeypatch: pytest.Monk
 
         def execute(self, sql: str) -> None:
             raise FatalException(f"FATAL Error: no more of {sql}")
+
+        def interrupt(self) -> None:
+            raise AssertionError("there is nothing to stop")
 
     broken.connection = Broken()
     assert duckdb_database._INSTANCES

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
+import threading
 import time
 import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -29,6 +33,7 @@ if TYPE_CHECKING:
     from motif.explanation import Explanation
 
 FINE, OURS, THEIRS, STOPPED = 0, 1, 2, 130
+_SAME_SIGNAL_S = 0.5
 
 
 class Host(StrEnum):
@@ -126,11 +131,33 @@ def main(argv: Sequence[str] | None = None) -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
+    before = signal.getsignal(signal.SIGINT)
+    is_ours = before is signal.default_int_handler and threading.current_thread() is threading.main_thread()
+    if is_ours:
+        signal.signal(signal.SIGINT, _Interrupt())
     try:
         app(arguments, prog_name="motif")
     except KeyboardInterrupt:
         screen.show_line("stopped")
         sys.exit(STOPPED)
+    finally:
+        if is_ours:
+            signal.signal(signal.SIGINT, before)
+
+
+class _Interrupt:
+    """Ctrl-C: the first ends the command in order; one that comes later ends it at once, whatever still works."""
+
+    def __init__(self) -> None:
+        self.first: float | None = None
+
+    def __call__(self, _number: int, _frame: FrameType | None) -> None:
+        now = time.monotonic()
+        if self.first is None:
+            self.first = now
+            raise KeyboardInterrupt
+        if now - self.first > _SAME_SIGNAL_S:  # a shell and what runs in it may both pass on the same one
+            os._exit(STOPPED)
 
 
 @app.callback()

@@ -16,7 +16,7 @@ from motif.engine.partitions import by_partition
 from motif.engine.session import Session
 from motif.errors import MotifError, QueryDataError, Span
 from motif.hosts.constants import value_of
-from motif.hosts.duckdb_database import Database, Progress, Refused, batches, quoted
+from motif.hosts.duckdb_database import Database, Progress, Refused, quoted
 from motif.hosts.duckdb_files import OwnRows, Wanted, footer_of, has_codes
 from motif.hosts.duckdb_rows import TooMuch, rows_in_memory
 from motif.hosts.duckdb_types import type_of
@@ -238,7 +238,7 @@ def _in_memory(
 def _streamed(program: Program, source: DuckSource, compiled: bool | None, progress: Progress | None) -> list[pa.Table]:
     session = Session(program, compiled=compiled)
     reader = source.database.reader(input_sql(program, source))
-    return list(_drive(session, reader, progress))
+    return list(_drive(session, source.database, reader, progress))
 
 
 def final_columns(program: Planned, source: DuckSource, leaves: pa.Table) -> pa.Table:
@@ -249,9 +249,11 @@ def final_columns(program: Planned, source: DuckSource, leaves: pa.Table) -> pa.
     return pa.Table.from_arrays(columns, names=[name for name, _ in program.outputs.columns])
 
 
-def _drive(session: Session, reader: pa.RecordBatchReader, progress: Progress | None) -> Iterator[pa.Table]:
+def _drive(
+    session: Session, database: Database, reader: pa.RecordBatchReader, progress: Progress | None
+) -> Iterator[pa.Table]:
     yield from session.feed(pa.Table.from_batches([], reader.schema))
-    for batch in ahead(batches(reader)):
+    for batch in ahead(database.batches(reader), database.connection.interrupt):
         yield from session.feed(batch)
         if progress is not None:
             progress(batch.num_rows)
@@ -265,7 +267,7 @@ def _scalars(program: Planned, source: DuckSource, leaves: pa.Table) -> pa.Table
         with user_errors(program.query.source, program):
             return database.table(output_sql(program))
     finally:
-        database.connection.unregister(_LEAVES)
+        database.remove(_LEAVES)
 
 
 @contextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
@@ -14,8 +15,11 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
+from motif import limits
+from motif.engine.memory import half_of
 from motif.errors import (
     HostError,
+    LimitExceeded,
     MotifError,
     QueryBindError,
     QueryDataError,
@@ -26,7 +30,9 @@ from motif.errors import (
 )
 from motif.hosts.duckdb_safety import NO_FILES, PASS_THE_FILE, NoTable, Unsafe, judged
 from motif.hosts.frames import is_path, reader_of, stays, to_arrow
+from motif.hosts.interrupt import heard
 from motif.hosts.kept_plans import version_of
+from motif.hosts.temporary import fresh_folder
 
 BATCH_ROWS = 1 << 18
 State = tuple[tuple[str, Hashable], ...]
@@ -76,6 +82,8 @@ class Refused(HostError):
                 "NoTable" | "BinderException" | "CatalogException" | "InvalidInputException" | "NotImplementedException"
             ):
                 return QueryBindError(first, **place)
+            case "OutOfMemoryException":
+                return beyond_limits(self.message) or QueryDataError(first, **place)
             case "IOException" | "HTTPException":
                 return MotifError(self.message)
             case _:
@@ -108,7 +116,7 @@ class Database:
         self._states = {name: _state_of(path) for name, path in files.items()}
         self._here = {name.casefold() for name in files}
         views = self.state if len(files) == len(tables) else None
-        self._key: Key = os.getpid(), str(Path.cwd()), self.files, views
+        self._key: Key = os.getpid(), str(Path.cwd()), _room(), self.files, views
         self.connection = _instance(self._key, {} if views is None else files).cursor()
         for name, data in tables.items():
             if name not in files:
@@ -155,7 +163,7 @@ class Database:
         """Run one query; DuckDB's refusal comes as `Refused`."""
         self._check(sql)
         try:
-            return self.connection.execute(sql)
+            return heard(lambda: self.connection.execute(sql), self.connection.interrupt)
         except duckdb.Error as error:
             raise self._refused(error) from None
 
@@ -163,15 +171,17 @@ class Database:
         """Names and types of a query's columns."""
         self._check(select)
         try:
-            return [(row[0], row[1]) for row in self.connection.execute(f"DESCRIBE {select}").fetchall()]
+            found = heard(lambda: self.connection.execute(f"DESCRIBE {select}").fetchall(), self.connection.interrupt)
         except duckdb.Error as error:
             raise self._refused(error, before=len("DESCRIBE ")) from None
+        return [(row[0], row[1]) for row in found]
 
     def reader(self, sql: str) -> pa.RecordBatchReader:
         """The result of a query, batch by batch."""
         self._check(sql)
         try:
-            return self.connection.sql(sql).to_arrow_reader(BATCH_ROWS)
+            connection = self.connection
+            return heard(lambda: connection.sql(sql).to_arrow_reader(BATCH_ROWS), connection.interrupt)
         except duckdb.Error as error:
             self.describe(sql)  # says the same with its place, unless it is a row that is to blame
             raise self._refused(error) from None
@@ -179,7 +189,18 @@ class Database:
     def table(self, sql: str, progress: Progress | None = None) -> pa.Table:
         """The result of a query."""
         reader = self.reader(sql)
-        return pa.Table.from_batches(counted(batches(reader), progress), reader.schema)
+        return pa.Table.from_batches(counted(self.batches(reader), progress), reader.schema)
+
+    def batches(self, reader: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
+        """What a query gives; a row that it fails on is an error of the data."""
+        try:
+            while True:
+                yield heard(reader.read_next_batch, self.connection.interrupt)
+        except StopIteration:
+            return
+        except (pa.ArrowException, OSError, duckdb.Error) as error:
+            text = _first_line(error)
+            raise beyond_limits(text) or QueryDataError(text) from None
 
     def _check(self, sql: str) -> None:
         """Nothing runs here but a query over the tables that are here, as DuckDB understands it."""
@@ -201,6 +222,11 @@ class Database:
         self._here.add(name.casefold())
         self._states[name] = table.schema.serialize().to_pybytes()
 
+    def remove(self, name: str) -> None:
+        """Let go of a table; a connection that still works at what nobody waits for lets go of all with its end."""
+        with suppress(duckdb.Error):
+            self.connection.unregister(name)
+
     def _refused(self, error: duckdb.Error, before: int = 0) -> Refused:
         if isinstance(error, duckdb.FatalException | duckdb.InternalException):
             _INSTANCES.pop(self._key, None)  # it refuses everything from now on
@@ -218,8 +244,10 @@ def _unsteady(connection: duckdb.DuckDBPyConnection) -> frozenset[str]:
     return frozenset(_UNSTEADY)
 
 
-Key = tuple[int, str, tuple[str, ...], State | None]
-"""Process, folder, files, and what the files were when views of them were made."""
+Room = tuple[int, int | None, str | None]
+"""Bytes of memory and of disk, and where on disk."""
+Key = tuple[int, str, Room, tuple[str, ...], State | None]
+"""Process, folder, room, files, and what the files were when views of them were made."""
 _INSTANCES: dict[Key, duckdb.DuckDBPyConnection] = {}
 MOST_INSTANCES = 4
 
@@ -234,7 +262,7 @@ def _instance(key: Key, views: Mapping[str, str]) -> duckdb.DuckDBPyConnection:
     if instance is None:
         for old in [one for one in list(_INSTANCES) if one[0] == key[0]][: 1 - MOST_INSTANCES]:
             _INSTANCES.pop(old, None)
-        instance = _opened(key[2])
+        instance = _opened(key[2], key[3])
         for name, path in views.items():
             _show(instance, "VIEW", name, path)
         _INSTANCES[key] = instance
@@ -250,19 +278,30 @@ def _show(connection: duckdb.DuckDBPyConnection, kind: str, name: str, path: str
     """Let statements read a file by a name."""
     select = f"SELECT * FROM {reader_of(path)}({literal(path)})"
     try:
-        connection.execute(f"CREATE {kind} {quoted(name)} AS {select}")
+        heard(lambda: connection.execute(f"CREATE {kind} {quoted(name)} AS {select}"), connection.interrupt)
     except duckdb.Error as error:
         raise MotifError(f"cannot read {path}: {Refused(error).message}") from None
 
 
-def _opened(files: tuple[str, ...]) -> duckdb.DuckDBPyConnection:
+def _room() -> Room:
+    now = limits.LIMITS
+    return half_of(now), now.spill_bytes, now.temp_folder
+
+
+def _opened(room: Room, files: tuple[str, ...]) -> duckdb.DuckDBPyConnection:
     # DuckDB also asks for the pattern under which it would look into a folder of that name.
     endings = {path: (reader_of(path).removeprefix("read_"), "jsonl", "ndjson", "tsv") for path in files}
     allowed = [*files, *(f"{path}/**/*.{ending}" for path in files for ending in endings[path])]
+    memory, disk, chosen = room
+    folder = fresh_folder(chosen)
+    disk = shutil.disk_usage(folder.parent).free // 2 if disk is None else disk
     instance = duckdb.connect(":memory:")
     for setting in (
         "SET GLOBAL errors_as_json = true",
         "SET GLOBAL python_enable_replacements = false",
+        f"SET GLOBAL memory_limit = '{memory}B'",
+        f"SET GLOBAL max_temp_directory_size = '{disk}B'",
+        f"SET GLOBAL temp_directory = {literal(str(folder))}",
         f"SET GLOBAL allowed_paths = [{', '.join(literal(path) for path in allowed)}]",
         "SET GLOBAL autoinstall_known_extensions = false",
         "SET GLOBAL autoload_known_extensions = false",
@@ -273,6 +312,23 @@ def _opened(files: tuple[str, ...]) -> duckdb.DuckDBPyConnection:
     return instance
 
 
+def beyond_limits(text: str) -> LimitExceeded | None:
+    """What DuckDB says once it has no more room, as the limit that is reached; None of any other error."""
+    memory, disk, _ = _room()
+    if "max_temp_directory_size" in text:
+        most = "half of what was free" if disk is None else f"{disk:,}"
+        return LimitExceeded(
+            f"what does not fit into memory takes more room on disk than spill_bytes = {most}",
+            hint="ask for less, or allow more: motif.limits.LIMITS = replace(motif.limits.LIMITS, spill_bytes=...)",
+        )
+    if "failed to allocate" in text or "Out of Memory" in text:
+        return LimitExceeded(
+            f"DuckDB needs more memory than half of memory_bytes = {2 * memory:,}",
+            hint="ask for less, or allow more: motif.limits.LIMITS = replace(motif.limits.LIMITS, memory_bytes=...)",
+        )
+    return None
+
+
 def quoted(name: str) -> str:
     """An identifier that DuckDB takes as it is."""
     return '"' + name.replace('"', '""') + '"'
@@ -281,14 +337,6 @@ def quoted(name: str) -> str:
 def literal(text: str) -> str:
     """A string literal from which nothing escapes."""
     return "'" + text.replace("'", "''") + "'"
-
-
-def batches(reader: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
-    """What a query gives; a row that it fails on is an error of the data."""
-    try:
-        yield from reader
-    except (pa.ArrowException, OSError, duckdb.Error) as error:
-        raise QueryDataError(_first_line(error)) from None
 
 
 def counted(found: Iterator[pa.RecordBatch], progress: Progress | None) -> Iterator[pa.RecordBatch]:

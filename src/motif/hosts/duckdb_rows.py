@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from motif.hosts.duckdb_database import Progress, batches, counted
+from motif.hosts.duckdb_database import Progress, counted
 from motif.hosts.duckdb_files import Unreadable
 from motif.plan.events.program import EventProgram
 from motif.plan.program import Program
@@ -40,7 +40,7 @@ def rows_in_memory(
     except Unreadable as error:
         logging.getLogger("motif").info("DuckDB reads what Arrow cannot: %s", error)
     reader = source.database.reader(sql())
-    return _held(batches(reader), reader.schema, progress, is_bounded)
+    return _held(source.database.batches(reader), reader.schema, progress, is_bounded)
 
 
 def _held(found: Iterator[pa.RecordBatch], schema: pa.Schema, progress: Progress | None, is_bounded: bool) -> pa.Table:

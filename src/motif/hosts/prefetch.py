@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
+
+from motif.hosts.interrupt import ASKED_AGAIN
 
 T = TypeVar("T")
 
 
-def ahead(items: Iterable[T], depth: int = 4) -> Iterator[T]:
-    """The same items, taken from their source by another thread; its exceptions are raised here."""
+def ahead(items: Iterable[T], give_up: Callable[[], None], depth: int = 4) -> Iterator[T]:
+    """The same items, taken from their source by another thread; its exceptions are raised here.
+
+    `give_up`: ends the taking of an item that nobody waits for any more, after Ctrl-C or an error.
+    """
     ready: queue.Queue[tuple[T | None, BaseException | None]] = queue.Queue(depth)
     stopped = threading.Event()
 
@@ -44,4 +49,7 @@ def ahead(items: Iterable[T], depth: int = 4) -> Iterator[T]:
             yield item  # type: ignore[misc]
     finally:
         stopped.set()
-        thread.join()
+        thread.join(ASKED_AGAIN)
+        while thread.is_alive():
+            give_up()
+            thread.join(ASKED_AGAIN)

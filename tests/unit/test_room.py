@@ -1,0 +1,141 @@
+"""Memory, disk and results of a query in process are bounded by names, and nothing is left on disk."""
+
+from __future__ import annotations
+
+import signal
+import stat
+import subprocess
+import sys
+import threading
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import motif
+from motif import limits
+from motif.errors import LimitExceeded, MotifError
+from motif.hosts import duckdb_rows, temporary
+from motif.hosts.duckdb_database import Database
+
+CLAUSE = "MATCH_RECOGNIZE (ORDER BY h, i MEASURES A.h AS h PATTERN (A B) DEFINE B AS B.h = A.h)"
+SORT = f"SELECT * FROM (SELECT i, hash(i) % 1000000007 AS h FROM range({{rows}}) r(i)) AS x {CLAUSE}"
+"""What has to be sorted is far more than what is found."""
+
+
+@pytest.fixture
+def sorted_by_duckdb(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(duckdb_rows, "MEMORY_BYTES", -1)
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def limited(monkeypatch: pytest.MonkeyPatch, **values: object) -> None:
+    monkeypatch.setattr(limits, "LIMITS", replace(limits.LIMITS, **values))  # type: ignore[arg-type]
+
+
+@pytest.mark.usefixtures("sorted_by_duckdb")
+def test_what_does_not_fit_into_memory_is_written_where_the_caller_says(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    before = names(Path.cwd())
+    limited(monkeypatch, memory_bytes=80_000_000, temp_folder=str(tmp_path))
+    seen: set[tuple[str, int]] = set()
+    over = threading.Event()
+
+    def look() -> None:
+        while not over.wait(0.005):
+            for top in tmp_path.iterdir():
+                files = [path for path in top.rglob("*") if path.is_file()]
+                seen.add(("spilled" if files else "empty", stat.S_IMODE(top.stat().st_mode)))
+
+    watcher = threading.Thread(target=look)
+    watcher.start()
+    try:
+        motif.sql(SORT.format(rows=2_000_000), tables={})
+    finally:
+        over.set()
+        watcher.join()
+    assert ("spilled", 0o700) in seen
+    assert {mode for _, mode in seen} == {0o700}
+    assert names(Path.cwd()) == before
+
+
+@pytest.mark.usefixtures("sorted_by_duckdb")
+def test_disk_is_bounded_by_name(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    limited(monkeypatch, memory_bytes=100_000_000, spill_bytes=10_000_000, temp_folder=str(tmp_path))
+    with pytest.raises(LimitExceeded, match="spill_bytes = 10,000,000"):
+        motif.sql(SORT.format(rows=8_000_000), tables={})
+
+
+def test_the_memory_of_duckdb_is_bounded_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    limited(monkeypatch, memory_bytes=100_000_000)
+    clause = "MATCH_RECOGNIZE (ORDER BY n MEASURES A.n AS n PATTERN (A) DEFINE A AS TRUE)"
+    with pytest.raises(LimitExceeded, match="memory_bytes = 100,000,000"):
+        motif.sql(
+            f"SELECT * FROM (SELECT len(list(i + 1)) AS n FROM range(30000000) r(i)) AS x {clause}",
+            tables={},
+        )
+
+
+def test_a_folder_that_cannot_be_used_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    limited(monkeypatch, temp_folder=str(tmp_path / "nowhere"))
+    with pytest.raises(MotifError, match="nowhere: No such file") as told:
+        Database({})
+    assert "temp_folder" in str(told.value)
+
+
+def in_a_process(folder: Path, then: str) -> subprocess.CompletedProcess[str]:
+    code = f"""
+import os, signal, sys
+from dataclasses import replace
+import motif
+from motif import limits
+from motif.hosts.duckdb_database import Database
+limits.LIMITS = replace(limits.LIMITS, temp_folder=sys.argv[1])
+database = Database({{}})
+(own,) = (name for name in os.listdir(sys.argv[1]) if name not in sys.argv[2:])
+open(os.path.join(sys.argv[1], own, "rest"), "w").close()
+{then}
+"""
+    command = [sys.executable, "-c", code, str(folder), *names(folder)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+
+
+def test_a_process_leaves_nothing_on_disk(tmp_path: Path) -> None:
+    ended = in_a_process(tmp_path, "sys.exit(0)")
+    assert ended.returncode == 0, ended.stderr
+    assert not names(tmp_path)
+
+
+def test_a_forked_process_leaves_the_folder_of_its_parent(tmp_path: Path) -> None:
+    then = "child = os.fork()\nif child: os.waitpid(child, 0); print(os.listdir(sys.argv[1]) == [own])\nsys.exit(0)"
+    assert in_a_process(tmp_path, then).stdout == "True\n"
+    assert not names(tmp_path)
+
+
+def test_what_a_killed_process_left_is_removed_by_the_next(tmp_path: Path) -> None:
+    foreign = tmp_path / "motif-of-somebody"
+    foreign.mkdir()
+    killed = in_a_process(tmp_path, "os.kill(os.getpid(), signal.SIGKILL)")
+    assert killed.returncode == -signal.SIGKILL
+    assert len(names(tmp_path)) == 2
+    temporary._folder.cache_clear()
+    own = temporary.fresh_folder(str(tmp_path)).parent
+    assert sorted(tmp_path.iterdir()) == sorted([foreign, own])
+
+
+def test_the_folder_of_a_process_that_lives_is_left_alone(tmp_path: Path) -> None:
+    own = temporary.fresh_folder(str(tmp_path)).parent
+    ended = in_a_process(tmp_path, "sys.exit(0)")
+    assert ended.returncode == 0, ended.stderr
+    assert list(tmp_path.iterdir()) == [own]
+
+
+def test_other_limits_are_another_database(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    asked = "SELECT current_setting('memory_limit'), current_setting('max_temp_directory_size')"
+    first = Database({}).connection.execute(asked).fetchall()
+    limited(monkeypatch, memory_bytes=2 << 30, spill_bytes=3 << 30, temp_folder=str(tmp_path))
+    assert Database({}).connection.execute(asked).fetchall() == [("1.0 GiB", "3.0 GiB")] != first
