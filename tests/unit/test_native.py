@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -280,3 +281,11 @@ def test_code_that_needs_the_compiler_is_not_made() -> None:
         called(Native("total", source.format("print(factor)"), build._defined), np.arange(5))
     with pytest.raises(Exception, match="NRT required but not enabled"):
         called(Native("total", source.format("values.copy()"), build._defined), np.arange(5))
+
+
+def test_many_threads_define_loops_at_once() -> None:
+    source = "def grown(x):\n" + "".join(f"    x = ((x + {n}) * 1) - ({n})\n" for n in range(300)) + "    return x\n"
+    sources = [source.replace("* 1", f"* {number % 3 + 1}") for number in range(48)]
+    with ThreadPoolExecutor(8) as pool:
+        defined = list(pool.map(lambda text: build._defined(text, {})["grown"], sources))
+    assert [loop(2) for loop in defined[::3]] == [2] * 16

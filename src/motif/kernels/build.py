@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import threading
 from collections.abc import Callable, Mapping
 from functools import cache, partial
 from types import MappingProxyType
@@ -35,6 +36,8 @@ _LIST_HELPERS = (
     lists.max_float,
 )
 _CONSUME_HELPERS = (consume.precedes, consume.agree, consume.decided)
+_DEFINING = threading.Lock()
+"""Python counts how deep a syntax tree is once for all threads: two that make one at a time fail."""
 NOTHING_KNOWN: Mapping[str, Known] = MappingProxyType({})
 _HEADER = f"from __future__ import annotations\nMOST = {arith.MOST}\nLEAST = {arith.LEAST}\n"
 
@@ -210,7 +213,8 @@ def _filled(loop: Loop, markers: Markers) -> str:
 
 def _defined(source: str, names: dict[str, Any], known: Mapping[str, Known] = NOTHING_KNOWN) -> dict[str, Any]:
     """The names that a text defines, besides those it may use; it is generated, and holds nothing of the query's."""
-    tree = ast.parse(source)
-    simplify(tree, known)
-    exec(compile(tree, "<motif kernel>", "exec"), names)  # noqa: S102
+    with _DEFINING:
+        tree = ast.parse(source)
+        simplify(tree, known)
+        exec(compile(tree, "<motif kernel>", "exec"), names)  # noqa: S102
     return names
