@@ -35,7 +35,7 @@ from motif.ir.expr import End
 from motif.ir.types import Kind, Type
 from motif.kernels import fold
 from motif.kernels.build import fold_loop
-from motif.plan.outputs import Folded, Gather, IsMatched, Leaf, Number, RowValue
+from motif.plan.outputs import Folded, Gather, IsMatched, Leaf, Listed, Number, RowValue
 from motif.plan.scalar import Lane, lane, scale
 
 _FOLDS = {"count": fold.COUNT, "sum": fold.SUM, "avg": fold.SUM, "min": fold.MIN, "max": fold.MAX}
@@ -94,6 +94,8 @@ class Measures:
                 return self.own_label() if self._is_current(leaf) else self.label_at(self.position(leaf))
             case Folded():
                 return self.folded(leaf)
+            case Listed():
+                return self.rows_of(leaf)
             case _:
                 assert_never(leaf)
 
@@ -271,13 +273,32 @@ class Measures:
             case _:
                 return self.nulled(values, none)
 
-    def listed(self, leaf: Folded, column: pa.Array) -> pa.Array:
-        """Aggregates that need the values themselves: DISTINCT, ARRAY_AGG, sums too wide for a lane."""
+    def entries_of(self, leaf: Folded | Listed) -> tuple[Array, Array, Array]:
+        """Entries that a leaf reads: of which output row, and which they are; and per output row how many."""
         members, low, high = self.ordinals(leaf.members, leaf.final)
         lengths = high - low
         group = np.repeat(np.arange(len(lengths)), lengths)
         within = np.arange(len(group)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
         entry = members.entries[np.repeat(low, lengths) + within] if len(group) else np.zeros(0, np.int64)
+        return group, entry, lengths
+
+    def rows_of(self, leaf: Listed) -> pa.Array:
+        """The rows that an aggregate of the host reads."""
+        _, entry, lengths = self.entries_of(leaf)
+        offsets = np.concatenate(([0], np.cumsum(lengths)))
+        row = self.entry_row[entry]
+        columns = [
+            values_at(self.state_names(), self.matches.labels[entry])
+            if column is None
+            else values_at(self.rows.arrays[column], row)
+            for _, column in leaf.fields
+        ]
+        structs = pa.StructArray.from_arrays(columns, [name for name, _ in leaf.fields])
+        return _lists(offsets, structs, self.unmatched)
+
+    def listed(self, leaf: Folded, column: pa.Array) -> pa.Array:
+        """Aggregates that need the values themselves: DISTINCT, ARRAY_AGG, sums too wide for a lane."""
+        group, entry, lengths = self.entries_of(leaf)
         values = values_at(column, entry if leaf.of_labels else self.entry_row[entry])
         if leaf.distinct:
             group, values = _first_of_each(group, values)

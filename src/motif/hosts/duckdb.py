@@ -30,9 +30,10 @@ from motif.lang.statement import Clause, Statement
 from motif.plan.bind import bind_errors
 from motif.plan.constants import words_of
 from motif.plan.events.program import EventProgram
+from motif.plan.outputs import Grouped
 from motif.plan.planner import plan
 from motif.plan.program import Program
-from motif.plan.source import HostRefusal
+from motif.plan.source import HostRefusal, Verdict
 from motif.plan.unmet import MOST_VALUES, row_tests, tell_unmet
 
 _LEAVES = "__motif_leaves"
@@ -45,6 +46,9 @@ _COMING_BACK = (
     pa.types.is_date32,
     pa.types.is_decimal128,
 )
+
+_VERDICTS = {"cannot contain aggregates": Verdict.AGGREGATE, "UNNEST": Verdict.ROWS}
+"""By what DuckDB says of an expression that it does not take in WHERE."""
 
 Planned = Program | EventProgram
 """A program of either language: their outputs look alike to a host."""
@@ -115,6 +119,24 @@ class DuckSource:
             raise HostRefusal(refused.message) from None
         self.told.types |= {expr: type_of(kind) for expr, (_, kind) in zip(unknown, kinds, strict=True)}
         return [self.told.types[expr] for expr in exprs]
+
+    def verdict(self, exprs: Sequence[Expr]) -> Verdict:
+        # WHERE takes values only, and DuckDB says what else it has found.
+        tested = " OR ".join(f"{row_sql(expr)} IS NULL" for expr in exprs)
+        try:
+            self.database.describe(self.select("1", f"WHERE {tested}"))
+        except Refused as refused:
+            verdict = next((verdict for said, verdict in _VERDICTS.items() if said in refused.message), None)
+            if verdict is None:
+                raise HostRefusal(refused.message) from None
+            return verdict
+        return Verdict.VALUE
+
+    def type_name(self, expr: Expr) -> str:
+        try:
+            return self.database.describe(self.select(row_sql(expr)))[0][1]
+        except Refused as refused:
+            raise HostRefusal(refused.message) from None
 
     @property
     def given(self) -> str | pa.Table | None:
@@ -195,7 +217,14 @@ def columns_sql(exprs: Sequence[Expr]) -> str:
 def output_sql(program: Planned, leaves: str = _LEAVES) -> str:
     """What DuckDB does after it: the scalars of the measures."""
     items = [f"{row_sql(expr)} AS {quoted(name)}" for name, expr in program.outputs.columns]
-    return f"SELECT {', '.join(items)} FROM {leaves}"
+    groups = [f"{_group_sql(group)} AS {quoted(group.name)}" for group in program.outputs.grouped]
+    given = f"(SELECT *, {', '.join(groups)} FROM {leaves})" if groups else leaves
+    return f"SELECT {', '.join(items)} FROM {given}"
+
+
+def _group_sql(group: Grouped) -> str:
+    """An aggregate over the rows of one list, whose fields become columns."""
+    return f"(SELECT {row_sql(group.aggregate)} FROM (SELECT unnest({quoted(group.rows)}, max_depth := 2)))"
 
 
 def run_program(

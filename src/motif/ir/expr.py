@@ -125,7 +125,22 @@ class Aggregate:
     span: Span | None = field(default=None, compare=False)
 
 
-Expr: TypeAlias = Literal | Column | Label | MatchNumber | Call | Verbatim | At | Aggregate
+@dataclass(frozen=True, slots=True)
+class HostAggregate:
+    """An aggregate that only the host knows, over rows of a variable; FILTER takes those for which `filter` holds.
+
+    `call` holds the arguments, and whatever else stands in its brackets. Before binding these are read from the match
+    (`At`), since no one but the host knows that it is an aggregate; afterwards they are row expressions.
+    """
+
+    call: Expr
+    filter: Expr | None = None
+    var: str | None = None
+    mode: Mode | None = None
+    span: Span | None = field(default=None, compare=False)
+
+
+Expr: TypeAlias = Literal | Column | Label | MatchNumber | Call | Verbatim | At | Aggregate | HostAggregate
 
 COMPARISONS = frozenset({"=", "<>", "<", "<=", ">", ">="})
 ARITHMETIC = frozenset({"+", "-", "*", "/", "%", "neg"})
@@ -148,6 +163,8 @@ def children(expr: Expr) -> tuple[Expr, ...]:
             return (arg,)
         case Aggregate(arg=arg):
             return () if arg is None else (arg,)
+        case HostAggregate(call=call, filter=condition):
+            return (call,) if condition is None else (call, condition)
         case _:
             assert_never(expr)
 
@@ -163,6 +180,8 @@ def with_children(expr: Expr, new: tuple[Expr, ...]) -> Expr:
             return replace(expr, arg=new[0])
         case Aggregate():
             return replace(expr, arg=new[0]) if new else expr
+        case HostAggregate():
+            return replace(expr, call=new[0], filter=new[1] if len(new) > 1 else None)
         case _:
             assert_never(expr)
 

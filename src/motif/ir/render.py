@@ -13,7 +13,20 @@ from typing import Literal as OneOf
 from typing import TypeAlias, assert_never
 
 from motif.ir import literals
-from motif.ir.expr import Aggregate, At, Call, Column, End, Expr, Interval, Label, Literal, MatchNumber, Verbatim
+from motif.ir.expr import (
+    Aggregate,
+    At,
+    Call,
+    Column,
+    End,
+    Expr,
+    HostAggregate,
+    Interval,
+    Label,
+    Literal,
+    MatchNumber,
+    Verbatim,
+)
 from motif.ir.pattern import Anchor, Choice, Empty, Exclude, Pattern, Permute, Repeat, Seq, Var
 from motif.ir.query import MatchMode, Order, RowQuery, Skip, SkipTo, Within
 
@@ -42,6 +55,8 @@ _BINARY = {
     **dict.fromkeys(("=", "<>", "<", "<=", ">", ">="), _COMPARISON),
 }
 _POSTFIX = frozenset({"is null", "is not null", "is true", "is false"})
+_NULLS = re.compile(r"(.*?)((?:\s(?:IGNORE|RESPECT)\s+NULLS)?)$", re.IGNORECASE | re.DOTALL)
+"""A call, and what it does with NULLs: FILTER stands between."""
 _QUOTES = ("'", '"', "`", "_")
 _DISTINCT = frozenset({"is distinct from", "is not distinct from"})
 
@@ -186,6 +201,8 @@ class Renderer:
                 return self._at(expr), _ATOM
             case Aggregate():
                 return self._aggregate(expr), _ATOM
+            case HostAggregate():
+                return self._host_aggregate(expr), _ATOM
             case Verbatim():
                 return self._verbatim(expr, var), _ATOM if _is_closed(expr) else 0
             case Call():
@@ -232,6 +249,13 @@ class Renderer:
             arg = self._expr(aggregate.arg, aggregate.var)[0]
         mode = f"{aggregate.mode} " if aggregate.mode is not None else ""
         return f"{mode}{aggregate.name.upper()}({'DISTINCT ' if aggregate.distinct else ''}{arg})"
+
+    def _host_aggregate(self, aggregate: HostAggregate) -> str:
+        mode = f"{aggregate.mode} " if aggregate.mode is not None else ""
+        text = f"{mode}{self._expr(aggregate.call, aggregate.var)[0]}"
+        if aggregate.filter is None:
+            return text
+        return f"{text} FILTER (WHERE {self._expr(aggregate.filter, aggregate.var)[0]})"
 
     def _call(self, call: Call, var: str | None) -> tuple[str, int]:
         name, args = call.name, call.args
@@ -311,7 +335,7 @@ def _case(parts: list[str]) -> str:
 def render_row_sql(expr: Expr, quote: Quote = double_quotes, dialect: Dialect = "duckdb") -> str:
     """A row expression as SQL of a host; every operator stands in brackets.
 
-    Expects no `At`, `Aggregate`, `Label` or `MatchNumber`: these must have become columns before.
+    Expects no `At`, `Aggregate` of ours, `Label` or `MatchNumber`: these must have become columns before.
     """
     match expr:
         case Literal(value=value):
@@ -326,6 +350,12 @@ def render_row_sql(expr: Expr, quote: Quote = double_quotes, dialect: Dialect = 
             return f"({text})"
         case Call(name=name, args=args):
             return _call_sql(name, [render_row_sql(arg, quote, dialect) for arg in args], quote)
+        case HostAggregate(call=call, filter=condition):
+            text = render_row_sql(call, quote, dialect)
+            if condition is None:
+                return text
+            text, nulls = _NULLS.match(text[1:-1] if isinstance(call, Verbatim) else text).groups()  # type: ignore[union-attr]
+            return f"({text} FILTER (WHERE {render_row_sql(condition, quote, dialect)}){nulls})"
         case At() | Aggregate() | Label() | MatchNumber():
             message = f"{type(expr).__name__} is not part of a row expression"
             raise ValueError(message)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NoReturn
 
-from motif.errors import UnsupportedQuery
-from motif.ir.expr import OPERATORS, Call, Expr
+from motif.errors import QueryBindError, UnsupportedQuery
+from motif.ir.expr import AGGREGATES, OPERATORS, Aggregate, Call, Expr, HostAggregate, Literal, Mode
 from motif.lang.cursor import describe
 from motif.lang.interval import unit_name
 from motif.lang.lexer import Kind, Token
@@ -15,13 +16,8 @@ from motif.lang.verbatim import VerbatimBuilder
 
 RESERVED = frozenset("AND OR NOT IS IN LIKE ILIKE BETWEEN WHEN THEN ELSE END AS SELECT FROM WHERE DISTINCT".split())
 """Words that can not begin an operand; as columns they need quotes."""
-_OTHER_AGGREGATES = frozenset(
-    """any_value approx_count_distinct approx_distinct approx_percentile approx_quantile arg_max arg_min bit_and
-    bit_or bit_xor bool_and bool_or collect_list collect_set corr count_if countif covar_pop covar_samp every
-    group_concat histogram kurtosis list listagg max_by median min_by mode percentile percentile_approx
-    percentile_cont percentile_disc product quantile quantile_cont quantile_disc regr_slope skewness stddev
-    stddev_pop stddev_samp string_agg var_pop var_samp variance""".split()
-)
+_OF_CONDITIONS = {"EVERY": "min", "SOME": "max", "ANY": "max"}
+"""What the standard's aggregates of conditions are: FALSE is less than TRUE."""
 _KEYWORD_CALLS = {
     "position": frozenset({"IN"}),
     "substring": frozenset({"FROM", "FOR"}),
@@ -54,8 +50,10 @@ class CallParser(NavigationParser):
 
     def call(self, token: Token, word: str) -> Expr:
         """The call of `token` that stands here; `word` is its upper-case name, '' if it is quoted."""
-        if word in ROW_PATTERN_FUNCTIONS:
+        if word in ROW_PATTERN_FUNCTIONS or (not word and token.value.lower() in AGGREGATES):
             return self.row_function()
+        if word in _OF_CONDITIONS and not self._is_quantified():
+            return self._of_conditions(word)
         self._check_callable(token, word)
         if word in ("CAST", "TRY_CAST"):
             return self._cast()
@@ -73,14 +71,24 @@ class CallParser(NavigationParser):
             self.fail(
                 f"{name} runs code; a query can not", hint="register a function with Spark", error=UnsupportedQuery
             )
-        if name in _OTHER_AGGREGATES:
-            hint = "over the rows of a match there are COUNT, SUM, AVG, MIN, MAX and ARRAY_AGG"
-            self.fail(f"the aggregate {name} is not offered", hint=hint, error=UnsupportedQuery)
         if word in RESERVED or word == "CASE":
             self.refuse_operand(token)
         if word in ("ANY", "SOME", "ALL"):
             function = "array_contains" if self.tokens.dialect == "spark" else "list_contains"
             self.fail(f"{word} ( ) is not offered", hint=f"use IN, or {function}", error=UnsupportedQuery)
+
+    def _is_quantified(self) -> bool:
+        """`x = ANY (...)`."""
+        return self.previous.kind is Kind.OP and self.previous.text in ("=", "<", ">")
+
+    def _of_conditions(self, word: str) -> Expr:
+        """`EVERY(c)` and `SOME(c)`; OR FALSE lets conditions be as they are, and nothing else."""
+        start = self.pos
+        node = self._aggregate(None, start)
+        if isinstance(node, Aggregate) and node.arg is not None:
+            condition = Call("or", (node.arg, Literal(False)), node.arg.span)
+            return replace(node, name=_OF_CONDITIONS[word], arg=condition)
+        self.fail(f"{word} takes one condition", self.span_from(start), f"write {word}(A.x > 0)")
 
     def function_path(self) -> int:
         """Tokens of `catalog.schema.f` before a bracket, 0 if that is not what stands here."""
@@ -89,8 +97,17 @@ class CallParser(NavigationParser):
             length += 2
         return length if length > 1 and self.peek(length).is_op("(") else 0
 
+    def host_aggregate(self, mode: Mode | None, start: int) -> Expr:
+        """The call that stands here, which is an aggregate or nothing; its first word is at `start`."""
+        call = self.function()
+        aggregate = call if isinstance(call, HostAggregate) else HostAggregate(call)
+        return replace(aggregate, mode=mode, span=self.span_from(start))
+
     def function(self, path: int = 1) -> Expr:
-        """`f(a, b)`; with a lambda or a named argument in it, the whole call is carried as text."""
+        """`f(a, b)`; what is more than a name and arguments is carried as text.
+
+        Whether it is an aggregate only the host knows; DISTINCT, ORDER BY and FILTER leave no doubt.
+        """
         start = self.pos
         self.pos += path
         name = self.previous
@@ -101,18 +118,61 @@ class CallParser(NavigationParser):
         self.refuse_query()
         self.next()
         plain = path == 1 and name.value.lower() not in _NEVER_PLAIN
+        grouped = self.accept_quantifier() is not None
         while self.pos < close:
             plain = self._argument_of_call(text, args) and plain
+            grouped = self._order_of(text) or self._treats_nulls() or grouped
             if self.pos < close:
                 self._comma(name)
         self.pos = close + 1
-        self.refuse_window()
+        grouped = self._within_group(text) or self._treats_nulls() or grouped
         self._check_arity(name, args)
-        return Call(name.value.lower(), tuple(args), self.span_from(start)) if plain else text.build()
+        plain = plain and not grouped
+        call: Expr = Call(name.value.lower(), tuple(args), self.span_from(start)) if plain else text.build()
+        is_filtered = self.at_word("FILTER") and self.peek(1).is_op("(")
+        if grouped or is_filtered:
+            self._refuse_inside(name, start)
+            condition = self.filter_condition() if is_filtered else None
+            call = HostAggregate(call, condition, span=self.span_from(start))
+        self.refuse_window()
+        return call
+
+    def _refuse_inside(self, name: Token, start: int) -> None:
+        """An aggregate among what another one, FIRST or LAST reads of one row."""
+        if self.argument is not None:
+            outer = self.argument.function
+            hint = f"{outer} takes columns of one row; combine the results outside"
+            self.fail(f"{name.text.upper()} inside of {outer}", self.span_from(start), hint, QueryBindError)
+
+    def _order_of(self, text: VerbatimBuilder) -> bool:
+        """`ORDER BY x DESC NULLS LAST, y` among the arguments of an aggregate."""
+        if not self.accept_word("ORDER", "BY"):
+            return False
+        while True:
+            start = self.pos
+            text.add(self.expression(), start)
+            if self.at_word("ASC", "DESC"):
+                self.next()
+            if self.at_word("NULLS") and self.peek(1).is_word("FIRST", "LAST"):
+                self.pos += 2
+            if not self.accept_op(","):
+                return True
+
+    def _within_group(self, text: VerbatimBuilder) -> bool:
+        """`WITHIN GROUP (ORDER BY x)`."""
+        if not (self.at_words("WITHIN", "GROUP") and self.peek(2).is_op("(")):
+            return False
+        self.pos += 3
+        if not self._order_of(text):
+            self.fail_expected("ORDER BY in WITHIN GROUP ( )")
+        self.expect_op(")", "at the end of WITHIN GROUP ( )")
+        return True
+
+    def _treats_nulls(self) -> bool:
+        """`IGNORE NULLS`."""
+        return self.accept_word("IGNORE", "NULLS") or self.accept_word("RESPECT", "NULLS")
 
     def _comma(self, name: Token) -> None:
-        if self.at_words("ORDER", "BY"):
-            self.fail_expected(f", or ) in {name.text}( )", "aggregates with ORDER BY are not offered here")
         self.expect_op(
             ",", f"or ) in {name.text}( )", "is a comma missing?" if self.peek().kind is not Kind.OP else None
         )

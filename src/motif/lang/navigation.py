@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 
 from motif.errors import LimitExceeded, QueryBindError, Span, UnsupportedQuery, did_you_mean
-from motif.ir.expr import AGGREGATES, Aggregate, At, Column, End, Expr, Label, MatchNumber, Mode
+from motif.ir.expr import AGGREGATES, Aggregate, At, Call, Column, End, Expr, Label, Literal, MatchNumber, Mode
 from motif.lang.cursor import Cursor, describe, fold
 from motif.lang.lexer import Kind, Token, Tokens
 from motif.lang.scope import Argument, Place, Scope
@@ -49,6 +49,10 @@ class NavigationParser(Cursor, ABC):
     @abstractmethod
     def expression(self, power: int = 0) -> Expr:
         """The longest expression whose operators bind at least as tightly as `power`."""
+
+    @abstractmethod
+    def host_aggregate(self, mode: Mode | None, start: int) -> Expr:
+        """The call that stands here, which is an aggregate or nothing; its first word is at `start`."""
 
     # -- references -----------------------------------------------------------------------------
 
@@ -115,21 +119,20 @@ class NavigationParser(Cursor, ABC):
         if target.is_word(*_STEPS) and self.peek(1).is_op("("):
             hint = f"write {target.text}({mode} LAST(x))"
             self.fail(f"{mode} can not stand before {target.text}", word.span, hint, QueryBindError)
-        if not (target.is_word(*_AGGREGATE_WORDS, *_ENDS) and self.peek(1).is_op("(")):
+        if not self.peek(1).is_op("(") or target.is_word("CLASSIFIER", "MATCH_NUMBER"):
             shown = "CLASSIFIER()" if target.is_word("CLASSIFIER") else "A.x"
             hint = f"write {mode} LAST({shown})"
-            if self.peek(1).is_op("(") and not target.is_word(*ROW_PATTERN_FUNCTIONS):
-                hint = f"write {target.text}({mode} LAST(A.x))"
             self.fail(f"{mode} stands before FIRST, LAST or an aggregate", word.span, hint, QueryBindError)
         if mode is Mode.FINAL and self.scope.place is Place.DEFINE:
             hint = "leave FINAL out, or use it in MEASURES"
             self.fail("DEFINE sees the match only up to the current row", word.span, hint, QueryBindError)
-        return self.row_function(mode, start)
+        own = target.is_word(*ROW_PATTERN_FUNCTIONS)
+        return self.row_function(mode, start) if own else self.host_aggregate(mode, start)
 
     def row_function(self, mode: Mode | None = None, start: int | None = None) -> Expr:
         """The row-pattern function that stands here, its bracket included."""
         start = self.pos if start is None else start
-        name = self.peek().text.upper()
+        name = self.peek().value.upper()
         self._check_place(name)
         if name == "CLASSIFIER":
             return self._classifier()
@@ -198,34 +201,67 @@ class NavigationParser(Cursor, ABC):
         self._close(name)
         return At(arg, var, End(name), index, 0, mode, self.span_from(start))
 
-    def _aggregate(self, mode: Mode | None, start: int) -> Aggregate:
-        name = self.next().text.upper()
+    def _aggregate(self, mode: Mode | None, start: int) -> Expr:
+        begin = self.pos
+        name = self.next().value.upper()
         self.next()
         if name == "COUNT" and (self.at_op("*") or (self.peek(1).is_op(".") and self.peek(2).is_op("*"))):
             return self._row_count(mode, start)
-        distinct = self.at_word("DISTINCT") and not self.peek(1).is_op(")")
-        if distinct:
-            self.next()
+        distinct = self.accept_quantifier() == "DISTINCT"
         place = self.scope.place
         if place.is_condition and (distinct or name == "ARRAY_AGG"):
             what = "DISTINCT" if distinct else name
             hint = f"{self.conditions_elsewhere}, or use COUNT, SUM, AVG, MIN or MAX"
             self.fail(f"{what} is not offered in {place.value}", self.span_from(start), hint, UnsupportedQuery)
         arg, var = self._row_argument(name)
-        if self.at_words("ORDER", "BY"):
-            hint = "the rows come in the order of the clause's ORDER BY"
-            self.fail(f"ORDER BY inside of {name} is not offered", hint=hint, error=UnsupportedQuery)
-        self._close(name)
-        return Aggregate(name.lower(), arg, var, distinct, mode, self.span_from(start))
+        is_filtered = self.at_op(")") and self.peek(1).is_word("FILTER")
+        if self.at_op(",") or self.at_words("ORDER", "BY") or (is_filtered and name == "ARRAY_AGG"):
+            self.pos = begin
+            return self.host_aggregate(mode, start)
+        self.expect_op(")", f"at the end of {name}( )")
+        return self._filtered(Aggregate(name.lower(), arg, var, distinct, mode, self.span_from(start)), start)
 
-    def _row_count(self, mode: Mode | None, start: int) -> Aggregate:
+    def accept_quantifier(self) -> str | None:
+        """Step over DISTINCT or ALL in front of an argument."""
+        if not self.at_word("DISTINCT", "ALL") or (self.peek(1).kind is Kind.OP and self.peek(1).text in "),.=<>"):
+            return None
+        return self.next().text.upper()
+
+    def _filtered(self, node: Aggregate, start: int) -> Aggregate:
+        """`SUM(x) FILTER (WHERE c)` is `SUM(CASE WHEN c THEN x END)`."""
+        if self.at_word("FILTER") and self.peek(1).is_op("("):
+            condition = self.filter_condition(node)
+            kept = Literal(1) if node.arg is None else node.arg
+            case = Call("case", (condition, kept, Literal(None)), self.span_from(start))
+            node = Aggregate(node.name, case, node.var, node.distinct, node.mode, self.span_from(start))
+        self.refuse_window()
+        return node
+
+    def filter_condition(self, node: Aggregate | None = None) -> Expr:
+        """`FILTER (WHERE condition)`; of an aggregate of ours, on columns of the rows that it reads."""
+        self.pos += 2
+        self.expect_word("WHERE", "in FILTER ( )", "write FILTER (WHERE A.x > 0)")
+        self.argument = None if node is None else Argument("FILTER")
+        condition = self.expression()
+        references = self.argument.references if self.argument is not None else []
+        self.argument = None
+        for var, span in references if node is not None else ():
+            if node is not None and var != node.var:
+                what = f"columns of {var}" if var is not None else "columns of any row"
+                rows = f"rows of {node.var}" if node.var is not None else "all rows"
+                message = f"FILTER names {what}, but {node.name.upper()} reads {rows}"
+                self.fail(message, span, "qualify both alike", QueryBindError)
+        self.expect_op(")", "at the end of FILTER ( )")
+        return condition
+
+    def _row_count(self, mode: Mode | None, start: int) -> Expr:
         var = None
         if not self.at_op("*"):
             var = self._variable(self.next())
             self.next()
         self.next()
-        self._close("COUNT")
-        return Aggregate("count", None, var, False, mode, self.span_from(start))
+        self.expect_op(")", "at the end of COUNT( )")
+        return self._filtered(Aggregate("count", None, var, False, mode, self.span_from(start)), start)
 
     def _classifier(self) -> Expr:
         start = self.pos
@@ -239,11 +275,7 @@ class NavigationParser(Cursor, ABC):
         start = self.pos
         self.pos += 2
         self._close("MATCH_NUMBER")
-        span = self.span_from(start)
-        if self.argument is not None:
-            message = f"MATCH_NUMBER() inside of {self.argument.function}"
-            self.fail(message, span, "it is the same for all rows of a match: use it outside", QueryBindError)
-        return MatchNumber(span)
+        return MatchNumber(self.span_from(start))
 
     # -- parts ----------------------------------------------------------------------------------
 
@@ -320,5 +352,5 @@ class NavigationParser(Cursor, ABC):
         if window or filtered or within or nulls:
             hint = f"compute it {self.computed_before} and use its column"
             if filtered:
-                hint = "use CASE inside of the aggregate, or a variable or SUBSET with just these rows"
+                hint = "FILTER stands behind aggregates"
             self.fail(f"{start.text.upper()} is not offered {self.inside}", hint=hint, error=UnsupportedQuery)

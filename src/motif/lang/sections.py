@@ -131,7 +131,7 @@ def _part_at(cursor: Cursor, index: int, *, at_start: bool, follows_item: bool) 
     if part is Part.PATTERN:
         return part if following.is_op("(") else None
     if part is Part.WITHIN and following.is_word("GROUP") and cursor.tokens[index + 2].is_op("("):
-        return None
+        return None  # of an aggregate
     # A column called `within` or `define` goes on with an operator, a comma or a new name.
     names_a_column = (following.kind is Kind.OP and following.text in ".,=<>!+*/%|:") or following.is_word("AS")
     return part if at_start or not names_a_column else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from motif.errors import Span
-from motif.ir.expr import Aggregate, At, Column, Expr, Label, MatchNumber, Verbatim, walk
+from motif.ir.expr import Aggregate, At, Column, Expr, HostAggregate, Label, MatchNumber, Verbatim, walk
 from motif.lang.cursor import Cursor
 
 
@@ -50,7 +50,7 @@ def _leaves(expr: Expr) -> list[Expr]:
     for node in walk(expr):
         if id(node) in covered:
             continue
-        if isinstance(node, At | Aggregate | Column | Label | MatchNumber) and node.span is not None:
+        if isinstance(node, At | Aggregate | HostAggregate | Column | Label | MatchNumber) and node.span is not None:
             found[node.span] = node
             covered.update(id(inner) for inner in walk(node))
     return [found[span] for span in sorted(found, key=lambda span: span.start)]

@@ -307,7 +307,7 @@ class Lifter:
         return transform(expr, lambda node: replace(node, arg=Literal(None)) if isinstance(node, At) else None)
 
     def fold(self, node: Aggregate) -> Scalar:
-        if node.arg is not None and any(isinstance(part, Label) for part in walk(node.arg)):
+        if node.arg is not None and any(isinstance(part, Label | MatchNumber) for part in walk(node.arg)):
             raise self.refused(node)
         column = None if node.arg is None else self.columns.index(node.arg)
         return Fold(node.name, column, self.query.members(node.var), span=node.span)

@@ -1,15 +1,32 @@
 """MEASURES and output columns -> *leaves*, values the engine picks from the matched rows, and scalar
 expressions over leaves, which the host computes after the matching.
+
+An aggregate of the host reads a leaf that lists the rows of the match: the host groups these lists.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
 
 from motif.errors import QueryBindError, UnsupportedQuery
-from motif.ir.expr import Aggregate, At, Call, Column, End, Expr, Label, Literal, MatchNumber, Mode, transform, walk
+from motif.ir.expr import (
+    Aggregate,
+    At,
+    Call,
+    Column,
+    End,
+    Expr,
+    HostAggregate,
+    Label,
+    Literal,
+    MatchNumber,
+    Mode,
+    transform,
+    walk,
+)
 from motif.ir.query import Measure, RowQuery, Rows
 from motif.ir.types import Schema
 from motif.plan.conditions import HostColumns
@@ -57,6 +74,25 @@ class Folded:
 
 
 @dataclass(frozen=True, slots=True)
+class Listed:
+    """The rows of some variables as a list of structs, each of host columns (None: of the label)."""
+
+    members: tuple[str, ...]
+    final: bool
+    fields: tuple[tuple[str, int | None], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Grouped:
+    """What the host computes over a list of rows, as a column called `name`; it reads fields of the structs."""
+
+    name: str
+    rows: str
+    """The leaf that is the list."""
+    aggregate: HostAggregate
+
+
+@dataclass(frozen=True, slots=True)
 class Number:
     """MATCH_NUMBER()."""
 
@@ -66,7 +102,7 @@ class IsMatched:
     """FALSE on rows that are in no match."""
 
 
-Leaf: TypeAlias = RowValue | Gather | Folded | Number | IsMatched
+Leaf: TypeAlias = RowValue | Gather | Folded | Listed | Number | IsMatched
 
 
 @dataclass(frozen=True)
@@ -75,11 +111,13 @@ class Outputs:
 
     leaves: tuple[Leaf, ...]
     columns: tuple[tuple[str, Expr], ...]
+    grouped: tuple[Grouped, ...] = ()
+    """What the columns read beside leaves."""
 
     @cached_property
     def is_plain(self) -> bool:
         """No arithmetic is left for the host: every final column is a leaf."""
-        return all(isinstance(expr, Column) for _, expr in self.columns)
+        return not self.grouped and all(isinstance(expr, Column) for _, expr in self.columns)
 
 
 def leaf_name(index: int) -> str:
@@ -87,11 +125,44 @@ def leaf_name(index: int) -> str:
     return f"__leaf_{index}"
 
 
+class Groups:
+    """The aggregates of the host that outputs need, over lists of rows."""
+
+    def __init__(self) -> None:
+        self.found: list[Grouped] = []
+
+    def add(self, node: HostAggregate, rows: str, own: Callable[[Expr], Expr | None]) -> Column:
+        """The column that holds it. `own`: what stands for a column, a label or a number in the list."""
+        condition = None if node.filter is None else transform(node.filter, own)
+        aggregate = HostAggregate(transform(node.call, own), condition, span=node.span)
+        alike = next((g for g in self.found if (g.rows, g.aggregate) == (rows, aggregate)), None)
+        if alike is None:
+            alike = Grouped(f"__group_{len(self.found)}", rows, aggregate)
+            self.found.append(alike)
+        return Column(alike.name)
+
+
+def fields_of(node: HostAggregate) -> tuple[Column | Label, ...]:
+    """What it reads of each row."""
+    parts = (node.call,) if node.filter is None else (node.call, node.filter)
+    return tuple(dict.fromkeys(n for part in parts for n in walk(part) if isinstance(n, Column | Label)))
+
+
+FIELD = "__field_"
+"""How the names of fields of the rows in a list begin."""
+
+
+def field_name(number: int) -> str:
+    """Name of a field of the rows in a list."""
+    return f"{FIELD}{number}"
+
+
 class _Collector:
     def __init__(self, query: RowQuery, columns: HostColumns) -> None:
         self.query = query
         self.columns = columns
         self.leaves: list[Leaf] = []
+        self.groups = Groups()
         # ONE ROW PER MATCH is evaluated at the last row, where RUNNING and FINAL are the same.
         self.always_final = query.rows is Rows.ONE
 
@@ -108,7 +179,8 @@ class _Collector:
 
     def measure(self, measure: Measure) -> Expr:
         expr = transform(measure.expr, self.lifted)
-        if self.query.rows is not Rows.ALL_WITH_UNMATCHED or isinstance(expr, Column):
+        is_leaf = isinstance(expr, Column) and expr.name not in {group.name for group in self.groups.found}
+        if self.query.rows is not Rows.ALL_WITH_UNMATCHED or is_leaf:
             return expr
         # Of an unmatched row every measure is NULL, also one that would turn NULL into something else.
         return Call("case", (self.leaf(IsMatched()), expr, Literal(None)))
@@ -123,13 +195,35 @@ class _Collector:
                 column = None if arg is None or of_labels else self.column(arg, node)
                 members = self.query.members(var)
                 return self.leaf(Folded(name, column, of_labels, members, distinct, self.is_final(mode)))
+            case HostAggregate():
+                return self.grouped(node)
             case MatchNumber():
                 return self.leaf(Number())
             case _:
                 return None
 
+    def grouped(self, node: HostAggregate) -> Column:
+        read = fields_of(node) or (Label(),)  # a struct has something in it
+        columns = [None if isinstance(part, Label) else self.columns.index(part) for part in read]
+        names = {column: field_name(-1 if column is None else column) for column in columns}
+        fields = tuple((names[column], column) for column in columns)
+        rows = self.leaf(Listed(self.query.members(node.var), self.is_final(node.mode), fields))
+
+        def own(part: Expr) -> Expr | None:
+            match part:
+                case Column():
+                    return Column(names[self.columns.index(part)])
+                case Label():
+                    return Column(names[None])
+                case MatchNumber():
+                    return self.leaf(Number())
+                case _:
+                    return None
+
+        return self.groups.add(node, rows.name, own)
+
     def column(self, arg: Expr, node: At | Aggregate) -> int:
-        if any(isinstance(part, Label) for part in walk(arg)):
+        if any(isinstance(part, Label | MatchNumber) for part in walk(arg)):
             raise UnsupportedQuery(
                 "not supported: CLASSIFIER() inside a larger expression that is navigated or aggregated",
                 source=self.query.source,
@@ -157,7 +251,7 @@ def plan_outputs(query: RowQuery, schema: Schema, columns: HostColumns) -> Outpu
                 span=query.pattern.span,
                 hint="add MEASURES, PARTITION BY, or ALL ROWS PER MATCH",
             )
-        return Outputs(tuple(collector.leaves), (*keys, *measures))
+        return Outputs(tuple(collector.leaves), (*keys, *measures), tuple(collector.groups.found))
     _check_names(query, schema)
     shown = {key.expr.name for key in query.partition if isinstance(key.expr, Column)}
     ordered = dict.fromkeys(item.expr.name for item in query.order if isinstance(item.expr, Column))
@@ -165,7 +259,8 @@ def plan_outputs(query: RowQuery, schema: Schema, columns: HostColumns) -> Outpu
     rest = [name for name in schema if name not in shown and name not in ordered]
     before = [(name, collector.row_value(Column(name))) for name in order]
     after = [(name, collector.row_value(Column(name))) for name in rest]
-    return Outputs(tuple(collector.leaves), (*keys, *before, *measures, *after))
+    final = (*keys, *before, *measures, *after)
+    return Outputs(tuple(collector.leaves), final, tuple(collector.groups.found))
 
 
 def _check_names(query: RowQuery, schema: Schema) -> None:

@@ -11,6 +11,7 @@ from motif.ir.query import MatchMode, RowQuery, Rows
 from motif.ir.types import Kind, Schema, Type
 from motif.plan import automaton as a
 from motif.plan.bind import bind
+from motif.plan.calls import judge_rows
 from motif.plan.conditions import Condition, HostColumns, split_conditions, with_absent
 from motif.plan.host_functions import window
 from motif.plan.markers import generate
@@ -37,7 +38,7 @@ _NUMBERS = (Kind.INTEGER, Kind.FLOAT, Kind.DECIMAL)
 
 def plan(query: RowQuery, source: Source) -> Program:
     """Check the query against its input and compile it."""
-    query = bind(query, source.schema)
+    query = judge_rows(bind(query, source.schema), source)
     machine = a.compile_pattern(query)
     columns = HostColumns()
     keys = tuple(columns.index(key.expr) for key in query.partition)

@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from enum import Enum
 from typing import Protocol
 
 from motif.errors import HostError, Span
 from motif.ir.expr import Expr, walk
 from motif.ir.types import Schema, Type
+
+
+class Verdict(Enum):
+    """What the host makes of an expression over the rows of a table."""
+
+    VALUE = "one value for each row"
+    AGGREGATE = "one value for all rows"
+    ROWS = "several rows for each"
 
 
 class Source(Protocol):
@@ -22,6 +31,14 @@ class Source(Protocol):
 
     def types_of(self, exprs: Sequence[Expr]) -> list[Type]:
         """Types of row expressions, by the host's own rules; raises MotifError where the host refuses one."""
+        ...
+
+    def verdict(self, exprs: Sequence[Expr]) -> Verdict:
+        """What the host says of the first of them that is not a value; raises `HostRefusal` where it has no answer."""
+        ...
+
+    def type_name(self, expr: Expr) -> str:
+        """The host's own name of the type of an expression, which may be an aggregate."""
         ...
 
     def leaves_texts(self, column: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any, NamedTuple, assert_never
 
@@ -14,16 +15,29 @@ from motif.ir.expr import (
     Column,
     End,
     Expr,
+    HostAggregate,
     Label,
     Literal,
     MatchNumber,
     Mode,
     Verbatim,
+    transform,
+    walk,
 )
 from motif.testing.scalars import NULL_AWARE, STRICT, Function, add, cast, identity, largest, smallest
 
 Row = Mapping[str, Any]
 """Column values by case-folded name."""
+
+
+@dataclass(frozen=True, slots=True)
+class OverRows:
+    """An aggregate among the functions of a query: `of` takes the arguments of each row, in order."""
+
+    of: Callable[[list[tuple[Any, ...]]], Any]
+
+    def __call__(self, rows: list[tuple[Any, ...]]) -> Any:
+        return self.of(rows)
 
 
 class View(NamedTuple):
@@ -59,6 +73,8 @@ class Evaluator:
                 return self._at(expr, view)
             case Aggregate():
                 return self._aggregate(expr, view)
+            case HostAggregate(call=call, filter=condition, mode=mode):
+                return self._host_aggregate(call, condition, view, mode)
             case Label():
                 assert row is not None, "Label outside of At or Aggregate"
                 position = row - view.start
@@ -94,7 +110,22 @@ class Evaluator:
             values = distinct(values)
         return aggregated(aggregate.name, values)
 
+    def _host_aggregate(self, call: Expr, condition: Expr | None, view: View, mode: Mode | None) -> Any:
+        """A function of the values of rows, which are those of the one variable that its arguments name."""
+        name, quantifier, args = _shape(call)
+        named = dict.fromkeys(
+            node.var for part in (call, condition) if part for node in walk(part) if isinstance(node, At)
+        )
+        assert len(named) <= 1, "one variable"
+        rows = self.positions(next(iter(named), None), view, mode)
+        if condition is not None:
+            rows = [row for row in rows if self.value(_of_row(condition), view, row) is True]
+        values = [tuple(self.value(_of_row(arg), view, row) for arg in args) for row in rows]
+        return self._functions[name](distinct(values) if quantifier == "DISTINCT" else values)
+
     def _call(self, call: Call, view: View, row: int | None) -> Any:
+        if isinstance(self._functions.get(call.name), OverRows):
+            return self._host_aggregate(call, None, view, None)
         if call.name == "case":
             return self._case(call.args, view, row)
         values = [self.value(arg, view, row) for arg in call.args]
@@ -122,6 +153,23 @@ class Evaluator:
         if found := re.fullmatch(r"TIMESTAMP\s*'(.*)'", text, re.IGNORECASE):
             return datetime.fromisoformat(found[1])
         raise NotImplementedError(f"the reference can not read {text}")
+
+
+def _of_row(expr: Expr) -> Expr:
+    """What an aggregate reads of one row."""
+    return transform(expr, lambda node: node.arg if isinstance(node, At) else None)
+
+
+def _shape(call: Expr) -> tuple[str, str | None, tuple[Expr, ...]]:
+    """Name, DISTINCT or ALL, and arguments of a call that may be carried as text."""
+    if isinstance(call, Call):
+        return call.name, None, call.args
+    assert isinstance(call, Verbatim)
+    found = re.fullmatch(r"\s*(\w+)\s*\(\s*(DISTINCT|ALL)?\s*", call.parts[0], re.IGNORECASE)
+    between = {part.strip() for part in call.parts[1:-1]}
+    if found is None or call.parts[-1].strip() != ")" or not between <= {","}:
+        raise NotImplementedError(f"the reference can not read {' ? '.join(call.parts)}")
+    return found[1].lower(), (found[2] or "").upper() or None, call.args
 
 
 def distinct(values: Iterable[Any]) -> list[Any]:

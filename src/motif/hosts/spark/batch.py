@@ -21,7 +21,7 @@ from motif.hosts.spark.exchange import file_limit, is_small, row_limit, together
 from motif.hosts.spark.files import files_of, matched_by_reading, one_task
 from motif.hosts.spark.types import leaf_schema, message_and_hint, type_of
 from motif.hosts.spark.worker import matcher
-from motif.ir.expr import Column, Expr
+from motif.ir.expr import Call, Column, Expr, HostAggregate, Verbatim, transform
 from motif.ir.query import RowQuery
 from motif.ir.render import render_row_sql
 from motif.ir.types import Schema, Type
@@ -30,17 +30,21 @@ from motif.lang.statement import Clause, Statement
 from motif.plan.bind import bind_errors
 from motif.plan.constants import words_of
 from motif.plan.events.program import EventProgram
+from motif.plan.outputs import FIELD, Grouped
 from motif.plan.planner import plan
 from motif.plan.program import Program
-from motif.plan.source import HostRefusal
+from motif.plan.source import HostRefusal, Verdict
 
 SORT_BYTES = 512 << 20
 """Rows of one task up to this size are sorted in the worker's memory, larger ones with the help of its disk."""
+_MATCH, _ROW = "__motif_match", "__motif_row"
 _UNSTEADY = frozenset(
     "current_date current_time current_timestamp curdate localtimestamp now unix_timestamp current_user user".split()
 )
 """Functions whose value is another one the next time, and which VALUES takes all the same."""
 _UNBOUNDED_BATCHES = "2147483647"
+_VERDICTS = {"INVALID_WHERE_CONDITION": Verdict.AGGREGATE, "UNSUPPORTED_GENERATOR": Verdict.ROWS}
+"""By what Spark says of an expression that it does not take in WHERE."""
 _ARROW_BYTES = "spark.sql.execution.arrow.maxBytesPerBatch"
 
 
@@ -101,6 +105,26 @@ class SparkSource:
     def types_of(self, exprs: Sequence[Expr]) -> list[Type]:
         return [type_of(kind) for kind in self.spark_types(exprs)]
 
+    def verdict(self, exprs: Sequence[Expr]) -> Verdict:
+        # WHERE takes values only, and Spark says what else it has found.
+        tested = " OR ".join(f"({row_sql(expr)} IS NULL)" for expr in exprs)
+        try:
+            with quiet():
+                self.frame.where(tested).schema  # noqa: B018 - asks for the analysis
+        except (AnalysisException, ParseException) as error:
+            verdict = _VERDICTS.get((error.getCondition() or "").partition(".")[0])
+            if verdict is None:
+                raise HostRefusal(message_and_hint(str(error))[0]) from None
+            return verdict
+        return Verdict.VALUE
+
+    def type_name(self, expr: Expr) -> str:
+        try:
+            with quiet():
+                return self.frame.selectExpr(row_sql(expr)).schema.fields[0].dataType.simpleString()
+        except (AnalysisException, ParseException) as error:
+            raise HostRefusal(message_and_hint(str(error))[0]) from None
+
     def leaves_texts(self, column: str) -> bool:  # noqa: ARG002 - a boolean costs Spark more, whatever the column
         return True
 
@@ -151,6 +175,12 @@ def run_program(program: Program, source: SparkSource) -> DataFrame:
     else:
         rows = together(source.select(exprs), key_columns(program), row_limit(session))
         leaves = rows.mapInArrow(work, schema)
+    return with_scalars(program, leaves)
+
+
+def with_scalars(program: Program | EventProgram, leaves: DataFrame) -> DataFrame:
+    """The output columns from what the workers return."""
+    leaves = with_groups(leaves, program.outputs.grouped)
     try:
         with quiet():
             result = leaves.selectExpr(*final_columns(program))
@@ -158,6 +188,38 @@ def run_program(program: Program, source: SparkSource) -> DataFrame:
     except (AnalysisException, ParseException) as error:
         raise blamed(error, program, leaves) from None
     return result
+
+
+def with_groups(leaves: DataFrame, groups: Sequence[Grouped]) -> DataFrame:
+    """Spark's aggregates over the rows of lists: one row for each of their elements, grouped by where it came from.
+
+    The rows of a list stay together and in order, so aggregates meet them as the clause orders them.
+    """
+    if not groups:
+        return leaves
+    lists = list(dict.fromkeys(group.rows for group in groups))
+    others = [name for name in leaves.columns if name not in lists]
+    known = {name: f.coalesce(f.col(name), f.array()) for name in lists}
+    numbered = leaves.withColumns({_MATCH: f.monotonically_increasing_id(), **known})
+    rows = numbered.select(_MATCH, *others, f.explode_outer(f.arrays_zip(*lists)).alias(_ROW))
+    rows = rows.select(_MATCH, *others, *(f.col(_ROW).getField(name).alias(name) for name in lists))
+    kept = [f.first(name).alias(name) for name in others]
+    found = [f.expr(row_sql(_of_present(group))).alias(group.name) for group in groups]
+    return rows.groupBy(_MATCH).agg(*kept, *found).drop(_MATCH)
+
+
+def _of_present(group: Grouped) -> Expr:
+    """The aggregate over what is a row of its list: lists are not of one length."""
+
+    def qualified(node: Expr) -> Expr | None:
+        is_field = isinstance(node, Column) and node.name.startswith(FIELD)
+        return Verbatim((f"{quoted(group.rows)}.{quoted(node.name)}",), ()) if is_field else None  # type: ignore[union-attr]
+
+    aggregate = group.aggregate
+    present: Expr = Call("is not null", (Column(group.rows),))
+    if aggregate.filter is not None:
+        present = Call("and", (present, transform(aggregate.filter, qualified)))
+    return HostAggregate(transform(aggregate.call, qualified), present)
 
 
 def own_files(program: Program, source: SparkSource) -> ParquetColumns | None:
@@ -178,7 +240,7 @@ def is_read_by_one_task(program: Program, source: SparkSource) -> bool:
     return is_small(source.select(crossing(program)), row_limit(source.frame.sparkSession))
 
 
-def final_columns(program: Program) -> list[str]:
+def final_columns(program: Program | EventProgram) -> list[str]:
     """What Spark does after the matching: the scalars of the measures."""
     return [f"{row_sql(expr)} AS {quoted(name)}" for name, expr in program.outputs.columns]
 
@@ -192,7 +254,7 @@ def use_unbounded_batches(session: SparkSession) -> None:
         return  # a session that does not let us is slower, not wrong
 
 
-def blamed(error: PySparkException, program: Program, leaves: DataFrame) -> MotifError:
+def blamed(error: PySparkException, program: Program | EventProgram, leaves: DataFrame) -> MotifError:
     """The measure that Spark cannot compute."""
     for name, expr in program.outputs.columns:
         try:

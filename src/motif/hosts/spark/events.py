@@ -14,7 +14,6 @@ from dataclasses import replace
 from functools import reduce
 from typing import Any
 
-from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import DataFrame
 from pyspark.sql import types as t
 
@@ -24,13 +23,11 @@ from motif.engine.order import crossing, layout
 from motif.errors import MotifError, QueryBindError, did_you_mean
 from motif.hosts.spark.batch import (
     SparkSource,
-    blamed,
-    final_columns,
     key_columns,
-    quiet,
     quoted,
     row_sql,
     use_unbounded_batches,
+    with_scalars,
 )
 from motif.hosts.spark.event_worker import event_matcher
 from motif.hosts.spark.exchange import event_limit, is_small, together
@@ -205,22 +202,12 @@ def run_program(program: EventProgram, source: SparkSource, functions: Callables
     plan = layout(program, [type_of(kind) for kind in kinds])
     work = event_matcher(program, plan, Functions(dict(functions)), cut)
     leaves = events.mapInArrow(work, event_schema(program.outputs.leaves, kinds, program.time))
-    return _with_scalars(program, leaves)
+    return with_scalars(program, leaves)
 
 
 def is_read_by_one_task(program: EventProgram, source: SparkSource, functions: Callables) -> bool:
     """Whether there are so few events that nothing is exchanged."""
     return is_small(source.select(crossing(program)), event_limit(functions))
-
-
-def _with_scalars(program: EventProgram, leaves: DataFrame) -> DataFrame:
-    try:
-        with quiet():
-            result = leaves.selectExpr(*final_columns(program))  # type: ignore[arg-type]
-            result.schema  # noqa: B018 - Connect looks at it only now
-    except (AnalysisException, ParseException) as error:
-        raise blamed(error, program, leaves) from None  # type: ignore[arg-type]
-    return result
 
 
 # -- time slices

@@ -211,6 +211,7 @@ class Chain:
         self, program: Program | EventProgram, source: SparkSource, functions: Functions, emit: tuple[str, ...]
     ) -> Stage:
         """The next operator."""
+        _refuse_groups(program)
         exprs = crossing(program)
         types = source.spark_types(exprs)
         planned = Planned(program, layout(program, [type_of(kind) for kind in types]), functions)
@@ -228,6 +229,17 @@ class Chain:
             buckets=self.live.buckets,
         )
         return Stage(operator, types)
+
+
+def _refuse_groups(program: Program | EventProgram) -> None:
+    """Spark groups the rows of a stream by time only."""
+    for group in program.outputs.grouped:
+        raise UnsupportedQuery(
+            "not supported in a stream on Spark: an aggregate of Spark over the rows of a match",
+            source=program.query.source,
+            span=group.aggregate.span,
+            hint="COUNT, SUM, AVG, MIN, MAX, EVERY, SOME and ARRAY_AGG are; apply functions of Spark to ARRAY_AGG",
+        )
 
 
 def _refuse_names(program: Program | EventProgram) -> None:
@@ -307,5 +319,5 @@ class Stage:
                 result = leaves.selectExpr(*(f"{expr} AS {quoted(name)}" for expr, name in columns))
                 result.schema  # noqa: B018 - Connect looks at it only now
         except (AnalysisException, ParseException) as error:
-            raise blamed(error, self.program, leaves) from None  # type: ignore[arg-type]
+            raise blamed(error, self.program, leaves) from None
         return result

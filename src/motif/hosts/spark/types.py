@@ -8,7 +8,7 @@ from pyspark.sql import types as t
 
 from motif.ir.types import Kind, Type
 from motif.plan.events import outputs as events
-from motif.plan.outputs import Folded, Gather, IsMatched, Leaf, Number, RowValue, leaf_name
+from motif.plan.outputs import Folded, Gather, IsMatched, Leaf, Listed, Number, RowValue, leaf_name
 
 _KINDS: dict[type[t.DataType], Kind] = {
     t.BooleanType: Kind.BOOLEAN,
@@ -59,6 +59,9 @@ def _leaf_type(leaf: Leaf, columns: list[t.DataType]) -> t.DataType:
             return t.BooleanType()
         case Folded(name=name, column=column):
             return _fold_type(name, t.StringType() if column is None else columns[column])
+        case Listed(fields=fields):
+            kinds = [(name, t.StringType() if column is None else columns[column]) for name, column in fields]
+            return t.ArrayType(t.StructType([t.StructField(name, kind, True) for name, kind in kinds]))
     raise AssertionError(leaf)
 
 

@@ -123,7 +123,7 @@ class EventExpressionParser(ExpressionParser):
         self._close("PREV")
         return At(row.arg, row.var, End.LAST, index, span=self.span_from(start))
 
-    def _aggregate(self, mode: Mode | None, start: int) -> Aggregate:
+    def _aggregate(self, mode: Mode | None, start: int) -> Expr:
         if self.at_word("COUNT") and self.peek(2).is_op("*"):
             hint = f"say what to count: COUNT({self.names.all[0]})"
             self.fail("COUNT(*) does not say which events", self.peek(2).span, hint, QueryBindError)
@@ -131,8 +131,8 @@ class EventExpressionParser(ExpressionParser):
         if self.at_word("COUNT") and lone:
             self.pos += 2
             var = self._variable(self.next())
-            self._close("COUNT")
-            return Aggregate("count", None, var, span=self.span_from(start))
+            self.expect_op(")", "at the end of COUNT( )")
+            return self._filtered(Aggregate("count", None, var, span=self.span_from(start)), start)
         return super()._aggregate(mode, start)
 
     def _offset(self, function: str, default: int) -> int:

@@ -7,10 +7,10 @@ from functools import cached_property
 from typing import TypeAlias
 
 from motif.ir.event import EventQuery, Item
-from motif.ir.expr import Aggregate, At, Column, End, Expr, Literal, transform
+from motif.ir.expr import Aggregate, At, Column, End, Expr, HostAggregate, Literal, transform
 from motif.ir.types import Schema
 from motif.plan.conditions import HostColumns
-from motif.plan.outputs import leaf_name
+from motif.plan.outputs import Grouped, Groups, field_name, fields_of, leaf_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,17 +63,20 @@ class EventOutputs:
 
     leaves: tuple[EventLeaf, ...]
     columns: tuple[tuple[str, Expr], ...]
+    grouped: tuple[Grouped, ...] = ()
+    """What the columns read beside leaves."""
 
     @cached_property
     def is_plain(self) -> bool:
         """No arithmetic is left for the host: every final column is a leaf."""
-        return all(isinstance(expr, Column) for _, expr in self.columns)
+        return not self.grouped and all(isinstance(expr, Column) for _, expr in self.columns)
 
 
 class _Collector:
     def __init__(self, columns: HostColumns) -> None:
         self.columns = columns
         self.leaves: list[EventLeaf] = []
+        self.groups = Groups()
 
     def leaf(self, leaf: EventLeaf) -> Column:
         if leaf not in self.leaves:
@@ -90,8 +93,16 @@ class _Collector:
             case Aggregate(name=name, arg=arg, var=str(var), distinct=distinct):
                 column = None if arg is None else self.columns.index(arg)
                 return self.leaf(Folded(name, column, var, distinct))
+            case HostAggregate(var=str(var)):
+                return self.grouped(node, var)
             case _:
                 return None
+
+    def grouped(self, node: HostAggregate, var: str) -> Column:
+        names = {part: field_name(self.columns.index(part)) for part in fields_of(node)}
+        fields = tuple((name, self.columns.index(part)) for part, name in names.items())
+        rows = self.leaf(Whole(var, True, fields))
+        return self.groups.add(node, rows.name, lambda part: Column(names[part]) if part in names else None)
 
 
 def plan_outputs(query: EventQuery, schema: Schema, columns: HostColumns) -> EventOutputs:
@@ -108,4 +119,4 @@ def plan_outputs(query: EventQuery, schema: Schema, columns: HostColumns) -> Eve
             own = tuple((name, columns.index(Column(name))) for name in schema)
             final.append((event.var, collector.leaf(Whole(event.var, event.repeat is not None, own))))
     final += [collector.item(item) for item in query.measures]
-    return EventOutputs(tuple(collector.leaves), tuple(final))
+    return EventOutputs(tuple(collector.leaves), tuple(final), tuple(collector.groups.found))

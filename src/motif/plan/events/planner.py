@@ -11,6 +11,7 @@ from motif.ir.event import Attribute, Event, EventQuery, Item
 from motif.ir.expr import Aggregate, Call, Column, Expr, Verbatim, walk
 from motif.ir.types import Kind, Schema, Type
 from motif.plan.bind import Names
+from motif.plan.calls import judge_events
 from motif.plan.conditions import HostColumns
 from motif.plan.events.conditions import Condition, EventLifter, Typed, not_a_condition, split_conditions
 from motif.plan.events.keys import is_implied, key_parts
@@ -29,7 +30,7 @@ def plan_events(query: EventQuery, source: Source, stream: Stream, functions: Co
     """Check the query against its input and compile it."""
     schema = {name: kind for name, kind in source.schema.items() if name != stream.start}
     stream = _bind_stream(stream, schema, query)
-    query = bind_events(query, schema)
+    query = judge_events(bind_events(query, schema), source)
     columns = HostColumns()
     lifter = EventLifter(query, columns, source.dialect)
     every_way = ways_of(query)
