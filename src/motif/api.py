@@ -10,7 +10,7 @@ from motif.errors import Diagnostic, HostError, MotifError, MotifWarning, QueryS
 from motif.hosts.frames import is_path, like
 from motif.ir.query import RowQuery
 from motif.lang.builder import RowPattern
-from motif.lang.snoop import diagnose_events
+from motif.lang.snoop import diagnose_events, looks_like_events
 from motif.lang.statement import diagnose, parse_clause, parse_statement
 from motif.options import EventOptions, LiveOptions, event_parts, is_events, parsed_queries, tell_slips, text_of
 from motif.plan.events.slips import tell_any_events
@@ -125,12 +125,24 @@ def _match_rows(data: Any, clause: str | RowQuery, live: LiveOptions) -> Any:
     if is_spark(data):
         from motif.hosts.spark import batch, stream
 
-        parsed = parse_clause(clause, "spark") if isinstance(clause, str) else clause
+        parsed = _clause(clause, "spark")
         return stream.match_frame(data, parsed, live) if _is_streaming(data) else batch.match_frame(data, parsed)
     from motif.hosts import duckdb
 
-    query = parse_clause(clause, "duckdb") if isinstance(clause, str) else clause
+    query = _clause(clause, "duckdb")
     return like(duckdb.match_table(data, query), data)
+
+
+def _clause(clause: str | RowQuery, dialect: Literal["duckdb", "spark"]) -> RowQuery:
+    """A clause; of a text that rather is an event query, with what is wrong with it as such."""
+    if not isinstance(clause, str):
+        return clause
+    try:
+        return parse_clause(clause, dialect)
+    except MotifError:
+        if looks_like_events(clause) and (found := diagnose_events(clause, dialect)):
+            raise found[0] from None
+        raise
 
 
 def _on_spark(data: Any) -> bool:

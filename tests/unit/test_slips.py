@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import random
 import warnings
 from pathlib import Path
 
@@ -14,7 +15,10 @@ from typer.testing import CliRunner
 import motif
 from motif import slips
 from motif.cli.app import app
+from motif.lang.snoop import event_slips, parse_events
 from motif.plan.events import slips as event_plan_slips
+from motif.testing.event_generate import random_event_query, random_stream
+from motif.testing.event_reference import match_events
 
 START = dt.datetime(2026, 1, 1, 12)
 EVENTS = pa.table(
@@ -248,3 +252,78 @@ def test_a_join_of_all_with_all(monkeypatch: pytest.MonkeyPatch) -> None:
         "SELECT * FROM SEQ(cart c; purchase p)",
     ):
         assert told_by(fine) == []
+
+
+# -- families, drawn at random
+
+CLASSES = ("view", "add to cart", "Purchase", "log_in", "refund", "été")
+
+
+def misspelt(rng: random.Random, name: str) -> str:
+    """A class as someone may write it who has not looked."""
+    at = rng.randrange(1, len(name))
+    ways = [name.upper(), name.title(), name.lower(), f"{name}s", f"{name} ", name[:at] + name[at + 1 :]]
+    ways += [name.replace(" ", "_").replace("_", " ", 1), name[:at] + name[at] + name[at:]]
+    return rng.choice([way for way in ways if way not in CLASSES] or [f"{name}s"])
+
+
+def quoted(name: str) -> str:
+    return "'" + name.replace("'", "''") + "'"
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_misspelt_classes_in_both_languages(seed: int, tmp_path: Path) -> None:
+    rng = random.Random(seed)
+    names = rng.sample(CLASSES, 3)
+    kinds = [*names, *rng.choices(names, k=17)]
+    events = pa.table({"ts": [START + dt.timedelta(seconds=n) for n in range(20)], "kind": kinds, "x": list(range(20))})
+    data: object = events
+    if seed % 2:
+        data = tmp_path / "events.parquet"
+        pa.parquet.write_table(events, data)
+    right, wrong = names[0], misspelt(rng, names[0])
+    pattern = rng.choice(["SEQ({} a; {} b)", "SEQ({} a; NOT {} n; {} b)", "ALL({} a, {} b)", "SEQ({} c; {} a+; {} b)"])
+    for first, found in ((right, []), (wrong, [f"no event has the class {wrong!r}"])):
+        classes = [quoted(first), quoted(names[1]), quoted(names[2])]
+        rng.shuffle(classes)
+        query = f"SELECT a.x FROM {pattern.format(*classes)} WITHIN 1 h"
+        if quoted(first) not in query:
+            continue
+        slips_found = told_by(query, data, type="kind")
+        assert [slip.message.partition(";")[0] for slip in slips_found] == found, query
+        for slip in slips_found:
+            assert slip.span is not None
+            assert quoted(wrong) in query[slip.span.start : slip.span.end]
+            assert right in str(slip.hint), (wrong, slip.hint)
+    clause = "MATCH_RECOGNIZE (ORDER BY ts MEASURES A.x AS x PATTERN (A) DEFINE A AS kind = {})"
+    assert told_by(clause.format(quoted(right)), data) == []
+    [slip] = told_by(clause.format(quoted(wrong)), data)
+    assert slip.message == "no row meets this condition of A"
+    assert right in str(slip.hint)
+
+
+def test_what_is_said_to_match_nothing_matches_nothing() -> None:
+    """Conditions on events before the first one of a list, by the reference matcher."""
+    told_of = 0
+    for seed in range(3000):
+        rng = random.Random(seed)
+        query = random_event_query(rng)
+        if any("nothing can match" in slip.message for slip in event_slips(query)):
+            told_of += 1
+            assert match_events(query, random_stream(rng, query)) == [], seed
+    assert told_of > 20
+    for text, lines in {
+        "SELECT * FROM SEQ(A a{2,5}; B b) WHERE b.x > FIRST(a.x, 1)": "FIRST(a.x, 1)",
+        "SELECT * FROM SEQ(A a+; B b) WHERE a.x > PREV(a.x) AND b.x > 1": "PREV(a.x)",
+        "SELECT * FROM SEQ(A a; B b) WHERE b.x > LAST(a.x, 1)": "LAST(a.x, 1)",
+    }.items():
+        [slip] = event_slips(parse_events(text))
+        assert slip.span is not None
+        assert text[slip.span.start : slip.span.end] == lines
+        assert slip.message.endswith("and nothing can match")
+    for fine in (
+        "SELECT * FROM SEQ(A a+; B b) WHERE PREV(a.x) IS NULL OR a.x > PREV(a.x)",
+        "SELECT * FROM SEQ(A a+; B b) WHERE a.x > coalesce(PREV(a.x), 0)",
+        "SELECT * FROM SEQ(A a{2,}; B b) WHERE SUM(a.x) > FIRST(a.x, 1)",
+    ):
+        assert list(event_slips(parse_events(fine))) == []

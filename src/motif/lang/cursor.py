@@ -113,6 +113,11 @@ class Cursor:
         """Raise with the source line; the current token is marked where no span is given."""
         raise error(message, source=self.tokens.source, span=span or self.peek().span, hint=hint)
 
+    def fail_between_queries(self) -> NoReturn:
+        """Raise that a query begins where the one before it is not ended."""
+        hint = f"write ; before {describe(self.peek())}"
+        self.fail("a ; is missing behind the first query", self.previous.span, hint)
+
     def fail_expected(self, what: str, hint: str | None = None) -> NoReturn:
         """Raise that `what` should stand here, and say what does."""
         self.fail(f"expected {what}, found {describe(self.peek())}", hint=hint)

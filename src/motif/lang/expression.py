@@ -240,7 +240,8 @@ class ExpressionParser(OperandParser):
     def _refuse_second_comparison(self) -> None:
         operator = self._operator_here()
         if operator is not None and operator.power == self.grammar.comparison:
-            hint = "write a < b AND b < c; or use parentheses"
+            doubled = "&&" in self.tokens.source[: self.peek().span.start]
+            hint = "write AND between conditions, not &&" if doubled else "write a < b AND b < c; or use parentheses"
             self.fail(f"a second comparison {operator.symbol} after the first", hint=hint)
 
     def _verbatim_infix(self, left: Expr, start: int, length: int, power: int) -> Expr:

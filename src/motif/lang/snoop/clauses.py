@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from motif.errors import MotifError, QueryBindError, did_you_mean
+from motif.errors import MotifError, QueryBindError, did_you_mean, perhaps
 from motif.ir.event import Duration, EventCount, Item, Pick, PickMode
 from motif.ir.expr import At, Column, Expr
 from motif.lang.cursor import Cursor, describe
@@ -88,7 +88,9 @@ def _pick(cursor: Cursor, names: Names) -> Pick:
 def _bare_pick(cursor: Cursor, names: Names, bracketed: bool) -> Pick:
     start = cursor.pos
     if not cursor.at_word(*_MODES):
-        cursor.fail_expected("FIRST, LAST, EACH or ALL in PICK", _PICK)
+        hint = f"write PICK LAST {describe(cursor.peek())}" if names.find(cursor.peek().value) else None
+        hint = hint or perhaps(cursor.peek().text, _MODES) or _PICK
+        cursor.fail_expected("FIRST, LAST, EACH or ALL in PICK", hint)
     mode = PickMode(cursor.next().text.upper())
     var = variable(cursor, cursor.expect_name(f"a variable after {mode}", _PICK), names)
     if not (cursor.at_word("WITHIN") and (bracketed or _belongs_to_pick(cursor))):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from motif.errors import perhaps
 from motif.ir.event import Attribute
 from motif.ir.expr import Call, Column, Expr
+from motif.lang.interval import short_unit
 from motif.lang.lexer import Kind, Tokens
 from motif.lang.scope import Place
 from motif.lang.snoop.expression import EventExpressionParser
@@ -53,8 +54,14 @@ def _terms(parser: EventExpressionParser) -> list[Expr]:
 
 
 def _refuse_rest(parser: EventExpressionParser, lines: bool) -> None:
+    if parser.at_word("DEFINE", "SELECT", "PATTERN"):
+        parser.fail_between_queries()
     hint = _word_hint(parser)
-    if hint is None and parser.on_new_line() and not lines:
+    if parser.at_op(",") or parser.at_op("&&"):
+        hint = "join conditions with AND"
+    elif parser.previous.kind is Kind.NUMBER and (unit := short_unit(parser.peek().value)):
+        hint = f"a length of time is written INTERVAL '{parser.previous.text}' {unit}"
+    elif hint is None and parser.on_new_line() and not lines:
         hint = "join conditions with AND, or write WHERE FILTER to have one on each line"
     elif parser.at_op("["):
         hint = "write AND before ["

@@ -7,7 +7,7 @@ import re
 from motif.errors import MotifError, perhaps
 from motif.lang.lexer import Dialect, Kind, Tokens, tokenize
 from motif.lang.snoop.duration import GLUED_UNITS
-from motif.lang.snoop.pattern import at_operator
+from motif.lang.snoop.pattern import OPERATORS, at_operator
 
 _COMMENTS = re.compile(r"--[^\n]*|/\*.*?\*/", re.DOTALL)
 _LOOKS_LIKE_EVENTS = re.compile(
@@ -33,6 +33,13 @@ def is_event_query(text: str, dialect: Dialect = "duckdb") -> bool:
         bare = _COMMENTS.sub(" ", text)
         return _LOOKS_LIKE_EVENTS.match(bare) is not None and "match_recognize" not in bare.lower()
     return _is_event_query(tokens)
+
+
+def looks_like_events(text: str) -> bool:
+    """Whether a text that is no clause was rather meant for an event query: it begins like one."""
+    found = re.match(r"\s*(\w+)", _COMMENTS.sub(" ", text))
+    word = found[1].upper() if found and "match_recognize" not in text.lower() else ""
+    return word in ("FROM", *OPERATORS) or (word != "" and perhaps(word, ("SELECT",)) is not None)
 
 
 def _is_event_query(tokens: Tokens) -> bool:

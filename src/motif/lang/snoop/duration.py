@@ -14,10 +14,11 @@ from motif.lang.lexer import Kind, tokenize
 _LONGEST = 2**63 - 1
 _SECOND = FIXED["SECOND"]
 _GLUED = re.compile(r"([0-9.]+)([A-Za-z]+)")
+_AMOUNTS = re.compile(r"[0-9. ]+[A-Za-z]+( [0-9. ]+[A-Za-z]+)*")
 _DIGITS = re.compile(r"[0-9]{1,19}(?:\.[0-9]*)?|\.[0-9]+")
 _HINT = "write a number and a unit: 10 min, 1 h 30 min, 500 ms"
 GLUED_UNITS = frozenset(
-    """US MICROSECOND MICROSECONDS MS MILLISECOND MILLISECONDS S SEC SECS SECOND SECONDS MIN MINS MINUTE MINUTES H HR
+    """M US MICROSECOND MICROSECONDS MS MILLISECOND MILLISECONDS S SEC SECS SECOND SECONDS MIN MINS MINUTE MINUTES H HR
     HRS HOUR HOURS D DAY DAYS W WEEK WEEKS""".split()
 )
 """Units that may touch their number."""
@@ -55,7 +56,9 @@ def at_number(cursor: Cursor) -> bool:
 
 def _amounts(cursor: Cursor, what: str, bare_seconds: bool) -> int:
     if not at_number(cursor):
-        cursor.fail_expected(f"a duration for {what}", _HINT)
+        quoted = cursor.peek().value.strip() if cursor.peek().kind is Kind.STRING else ""
+        is_amount = _AMOUNTS.fullmatch(quoted) is not None
+        cursor.fail_expected(f"a duration for {what}", f"without quotes: {quoted}" if is_amount else _HINT)
     total = 0
     while at_number(cursor):
         start = cursor.pos

@@ -14,6 +14,7 @@ from motif.lang.expression import ExpressionParser
 from motif.lang.lexer import Kind, Token, Tokens
 from motif.lang.scope import Argument, Place, Scope
 from motif.lang.snoop.names import Names
+from motif.lang.snoop.pattern import SECTIONS
 
 _REFUSED = {
     "NEXT": "the next event is not known yet; name it in the pattern, or use LAST and PREV",
@@ -52,9 +53,18 @@ class EventExpressionParser(ExpressionParser):
             self.fail(f"{shown} is a variable, not a value", token.span, hint, QueryBindError)
         names = self.names.all
         hint = f"write {names[0]}.{shown}"
-        if len(names) > 1:
+        if token.quoted:
+            hint = f"a text stands in single quotes: '{token.value}'"
+        elif self._is_compared():
+            hint += f", or '{shown}' in single quotes if it is a text"
+        elif len(names) > 1:
             hint += f", or name another variable: {', '.join(names[1:6])}{', ...' if len(names) > 6 else ''}"
         self.fail(f"{shown} does not say of which event it is", token.span, hint, QueryBindError)
+
+    def _is_compared(self) -> bool:
+        """Whether the name just read stands behind a comparison, where a text may be meant."""
+        before = self.tokens[self.pos - 2]
+        return (before.kind is Kind.OP and before.text in "=<>") or before.is_word("LIKE", "ILIKE", "IN")
 
     def at_variable(self) -> bool:
         """Every name with a point behind it has to be a variable; in Spark it may also be a function's schema."""
@@ -84,6 +94,9 @@ class EventExpressionParser(ExpressionParser):
         name = self.names.find(token.value)
         if name is None:
             hint = did_you_mean(token.value, self.names.all)
+            of = next((var for kind, var in self.names.classes if kind.casefold() == token.value.casefold()), None)
+            if of is not None:
+                hint = f"{describe(token)} is a class; write the variable: {of}"
             self.fail(f"{describe(token)} is not a variable of the pattern", token.span, hint, QueryBindError)
         return name
 
@@ -171,7 +184,20 @@ class EventExpressionParser(ExpressionParser):
         """An operand, or `[a, b]`."""
         if self.at_op("[") and self._at_agreement():
             return self._agreement()
+        if self.at_op("[") and self.previous.is_word("WHERE", "AND", "FILTER"):
+            self._refuse_other_names()
         return super().operand()
+
+    def _refuse_other_names(self) -> None:
+        """`[a.user]` and `['user']` where a list is no condition."""
+        close = self.close_of(self.pos)
+        following = self.tokens[close + 1]
+        if close + 1 < self.end and not following.is_word("AND", *SECTIONS):
+            return
+        names = [t.value for t in self.tokens.items[self.pos + 1 : close] if t.kind in (Kind.NAME, Kind.STRING)]
+        wanted = [name for name in dict.fromkeys(names) if self.names.find(name) is None]
+        span = self.tokens[self.pos].span.to(self.tokens[close].span)
+        self.fail("[ ] takes names of attributes alone", span, f"write [{', '.join(wanted) or 'id'}]")
 
     def _at_agreement(self) -> bool:
         """`[a, b]` of bare names; as a list of the host it would have no meaning, since no bare name has one."""

@@ -12,6 +12,8 @@ class Names:
 
     bound: tuple[str, ...] = ()
     negated: tuple[str, ...] = ()
+    classes: tuple[tuple[str, str], ...] = ()
+    """Classes with a variable of each."""
 
     @property
     def all(self) -> tuple[str, ...]:

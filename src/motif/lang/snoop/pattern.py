@@ -44,6 +44,8 @@ _OTHER_NAMES = {
     "DISJUNCTION": "OR",
     "EITHER": "OR",
 }
+_NO_SUCH = ("NO", "WITHOUT", "EXCEPT", "NONE", "NOR", "NEVER", "ABSENT")
+"""What others write for NOT."""
 _SIMPLE_QUANTIFIERS: dict[str, tuple[int, int | None]] = {"+": (1, None), "*": (0, None), "?": (0, 1)}
 
 
@@ -141,11 +143,22 @@ class _PatternParser(Cursor):
 
     def _fail_between(self, word: str, separators: str) -> None:
         token = self.peek()
+        before, last = self.tokens[self.pos - 2], self.previous
         hint = None
         if token.is_op(";"):
             hint = f"the parts of {word} are separated by commas: {_EXAMPLES[word]}"
         elif token.kind in (Kind.NAME, Kind.STRING):
             hint = f"is a {separators[0]} missing before {describe(token)}?"
+            if last.is_word("AS"):
+                hint = f"leave AS out: {describe(before)} {describe(token)}"
+            elif last.text in _SIMPLE_QUANTIFIERS:
+                hint = f"the quantifier stands behind the variable: {describe(before)} {describe(token)}{last.text}"
+            elif before.text.upper() in _NO_SUCH:
+                hint = f"write NOT {describe(last)} {describe(token)}"
+        elif token.is_op(":"):
+            hint = "a class and a variable have a blank between them: Login a"
+        elif token.kind is Kind.OP and token.text in "-=>|&~":
+            hint = f"write {separators[0]} between the parts of {word}: {_EXAMPLES[word]}"
         self.fail_expected(f"{separators[0]} or ) in {word}( )", hint)
 
     def _end(self, start: int, close: int) -> Span:
@@ -198,6 +211,8 @@ class _PatternParser(Cursor):
             self.fail(
                 f"the quantifier {token.text} follows nothing", token.span, "write it behind a variable: Login a+"
             )
+        if token.is_op("!"):
+            hint = "write NOT: SEQ(A a; NOT X x; B b)"
         if token.is_op("("):
             hint = "brackets alone do not group; write SEQ( ), ALL( ), ANY( ), OR( ) or TSEQ( )"
         self.fail_expected("an event", hint)

@@ -73,6 +73,7 @@ class _QueryParser(Cursor):
         self.names = Names()
         self.query = EventQuery(Event("?"))
         self.name_span: Span | None = None
+        self._pattern_end, self._is_flat = -1, False
 
     def read(self) -> _Reading:
         self._define()
@@ -124,7 +125,8 @@ class _QueryParser(Cursor):
         return Event(token.value, token.value, span=token.span)
 
     def _select(self) -> None:
-        self.expect_word("SELECT", "or PATTERN at the start of the query", _START)
+        meant = perhaps(self.peek().text, ("SELECT",))
+        self.expect_word("SELECT", "or PATTERN at the start of the query", meant or _START)
         start = self.pos
         at = self._find_from()
         self.pos = at + 1
@@ -178,9 +180,12 @@ class _QueryParser(Cursor):
         return 1 if class_and_variable and not first.is_word(*SECTIONS) and not second.is_word(*SECTIONS) else 0
 
     def _set_pattern(self, pattern: Pattern) -> None:
+        self._pattern_end, self._is_flat = self.previous.span.end, not self.previous.is_op(")")
         self.query = replace(self.query, pattern=pattern)
         bound = tuple(event.var for event in self.query.events())
-        self.names = Names(bound, tuple(event.var for event in self.query.negated()))
+        events = (*self.query.events(), *self.query.negated())
+        classes = tuple((event.type, event.var) for event in events if event.type is not None)
+        self.names = Names(bound, tuple(event.var for event in self.query.negated()), classes)
 
     # -- the clauses behind the pattern -----------------------------------------------------------
 
@@ -227,8 +232,16 @@ class _QueryParser(Cursor):
     def _refuse_rest(self) -> None:
         token = self.peek()
         hint = perhaps(token.text, SECTIONS) or f"the clauses are {', '.join(SECTIONS)}"
+        if token.is_word("DEFINE", "SELECT", "PATTERN"):
+            self.fail_between_queries()
         if token.is_op(";"):
             self.fail("text behind the end of the query", self.peek(1).span, "one query at a time")
+        if token.is_word("PARTITION"):
+            hint = "write WHERE [attribute]: all events of a match agree on it"
+        if token.is_op("."):
+            hint = f"name variables only: {describe(self.previous)}"
+        if self.previous.span.end <= self._pattern_end and self._is_flat and token.kind is Kind.NAME:
+            hint = perhaps(token.text, SECTIONS) or "a pattern of several events is written SEQ(A a; B b)"
         if token.is_op(","):
             hint = "put the events into SEQ( ), ALL( ) or OR( )"
         if token.is_word("GROUP", "ORDER", "HAVING", "LIMIT"):
