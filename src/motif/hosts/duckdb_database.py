@@ -91,7 +91,7 @@ class Refused(HostError):
 
 
 def _no_table(name: str, tables: Sequence[str]) -> str:
-    return f"there is no table {name}\n{did_you_mean(name, tables) or 'pass it in tables='}"
+    return f"there is no table {name}\n{did_you_mean(name, tables) or 'give a table of that name'}"
 
 
 _OF_OURS = re.compile(r' when casting from source column (__leaf_|c)\d+|""?__leaf_\d+""?|__leaf_\d+|"?__motif_\w+"?')
