@@ -368,6 +368,26 @@ try:
         motif.sql(f"SELECT nope FROM trades {clause}", spark=spark)
     except motif.QueryBindError as error:
         print("error", "nope" in str(error))
+    open("secret.txt", "w").write("secret")
+    refused = 0
+    for attack in (
+        "SELECT * FROM LATERAL text.`secret.txt`",
+        "SELECT * FROM STREAM text.`.`",
+        "SELECT * FROM trades, libsvm.`secret.txt`",
+        "SELECT * FROM (trades JOIN other.secret)",
+        "SELECT * FROM trades WITH (`path` = 'secret.txt')",
+        "SELECT from_xml('<a/>', 'a int', map('rowValidationXSDPath', 'secret.txt'))",
+        "SELECT from_protobuf(CAST('a' AS BINARY), 'A', 'secret.txt')",
+        f"SELECT k FROM trades -- {chr(13)} UNION ALL SELECT reflect('java.lang.System', 'getenv', 'HOME')",
+        f"SELECT * FROM trades {clause.replace('v > A.v', 'lower(from_protobuf(v, v)) IS NULL')}",
+    ):
+        try:
+            motif.sql(attack, spark=spark).collect()
+        except motif.MotifError as error:
+            refused += "file" in str(error) or "options" in str(error) or "reflect" in str(error)
+            refused += "no table" in str(error)
+    print("refused", refused)
+    print("from_xml", motif.sql("SELECT from_xml('<r><a>1</a></r>', 'a int') AS x", spark=spark).collect()[0].x.a)
 finally:
     spark.stop()
 """
@@ -382,4 +402,7 @@ def test_spark_connect(tmp_path: Path) -> None:
         command, capture_output=True, text=True, timeout=180, check=False, cwd=tmp_path, env=environment
     )
     assert done.returncode == 0, done.stderr[-3000:]
-    assert done.stdout.splitlines()[-3:] == ["sql [(1, 8)]", "match [(1, 8)]", "error True"]
+    assert done.stdout.splitlines()[-5:] == [
+        *("sql [(1, 8)]", "match [(1, 8)]", "error True"),
+        *("refused 9", "from_xml 1"),
+    ]

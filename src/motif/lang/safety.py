@@ -23,6 +23,9 @@ _WRITES = {
 RUNS_CODE = frozenset({"reflect", "java_method", "try_reflect"})
 _FILE_FORMATS = frozenset({"parquet", "orc", "json", "csv", "text", "avro", "xml", "binaryfile", "image", "jdbc"})
 _TABLE_FORMATS = frozenset({"delta", "iceberg", "hudi", "paimon"})
+FILE_FORMATS = _FILE_FORMATS | _TABLE_FORMATS | {"libsvm"}
+_BEFORE_TABLE = ("FROM", "JOIN", "TABLE", "LATERAL", "STREAM")
+_BEGINS_CLAUSE = ("FROM", "SELECT", "WHERE", "GROUP", "HAVING", "ORDER", "WINDOW", "QUALIFY", "LIMIT", "VALUES", "ON")
 
 
 def check_statement(tokens: Tokens) -> None:
@@ -105,11 +108,45 @@ def _is_path_table(tokens: Tokens, index: int) -> bool:
     if index == 0 or not tokens[index + 1].is_op(".") or tokens[index + 2].kind is not Kind.NAME:
         return False
     before = tokens[index - 1]
-    if not (before.is_word("FROM", "JOIN", "TABLE") or before.is_op(",") or before.is_op("(")):
+    if not (before.is_word(*_BEFORE_TABLE) or before.is_op(",") or before.is_op("(")):
         return False
     source, path = tokens[index].value.lower(), tokens[index + 2]
     if source in _FILE_FORMATS:
         return not tokens[index + 3].is_op(".")
     # Inside of a call such a name is a column of a variable.
-    looks_like_path = before.is_word("FROM", "JOIN", "TABLE") and any(char in path.value for char in "/:\\")
+    looks_like_path = before.is_word(*_BEFORE_TABLE) and any(char in path.value for char in "/:\\")
     return path.quoted and (source in _TABLE_FORMATS or "." in source or looks_like_path)
+
+
+def qualified_tables(tokens: Tokens) -> tuple[tuple[str, ...], ...]:
+    """Names with points where a table may stand, for a host that does not tell how it reads a text."""
+    found: list[tuple[str, ...]] = []
+    ruling: dict[int, str] = {}
+    for index, token in enumerate(tokens.items[:-1]):
+        level = tokens.parent[index]
+        if token.is_word(*_BEGINS_CLAUSE):
+            ruling[level] = token.text.upper()
+        if token.kind is not Kind.NAME or not tokens[index + 1].is_op(".") or index == 0:
+            continue
+        before = tokens[index - 1]
+        in_from = (before.is_op(",") or before.is_op("(")) and _rules(tokens, ruling, level) in ("FROM", "")
+        if before.is_word(*_BEFORE_TABLE) or in_from:
+            found.append(_path(tokens, index))
+    return tuple(found)
+
+
+def _rules(tokens: Tokens, ruling: dict[int, str], level: int) -> str:
+    """The clause around a place: that of its bracket, or of the one around that if it has none of its own."""
+    while level >= 0 and level not in ruling:
+        if level > 0 and tokens[level - 1].kind is Kind.NAME and not tokens[level - 1].is_word(*_BEFORE_TABLE):
+            return "CALL"
+        level = tokens.parent[level]
+    return ruling.get(level, "")
+
+
+def _path(tokens: Tokens, start: int) -> tuple[str, ...]:
+    names = [tokens[start].value]
+    while tokens[start + 1].is_op(".") and tokens[start + 2].kind is Kind.NAME:
+        start += 2
+        names.append(tokens[start].value)
+    return tuple(names)

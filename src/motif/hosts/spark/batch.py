@@ -19,6 +19,7 @@ from motif.hosts.constants import value_of
 from motif.hosts.parquet import ParquetColumns
 from motif.hosts.spark.exchange import file_limit, is_small, row_limit, together
 from motif.hosts.spark.files import files_of, matched_by_reading, one_task
+from motif.hosts.spark.safety import Unsafe, computed, filtered, queried, selected
 from motif.hosts.spark.types import leaf_schema, message_and_hint, type_of
 from motif.hosts.spark.worker import matcher
 from motif.ir.expr import Call, Column, Expr, HostAggregate, Verbatim, transform
@@ -75,13 +76,15 @@ class SparkSource:
         """Row expressions as columns c0, c1, ..."""
         try:
             with quiet():
-                return self.frame.selectExpr(*(f"{row_sql(expr)} AS c{i}" for i, expr in enumerate(exprs)))
+                return selected(self.frame, [f"{row_sql(expr)} AS c{i}" for i, expr in enumerate(exprs)])
         except (AnalysisException, ParseException) as error:
             raise HostRefusal(message_and_hint(str(error))[0]) from None
+        except Unsafe as unsafe:
+            raise HostRefusal(unsafe.message) from None
 
     def where(self, condition: str) -> SparkSource:
         """Some of the rows, with the same columns."""
-        chosen = SparkSource(self.frame.filter(condition))
+        chosen = SparkSource(filtered(self.frame, condition))
         chosen._types = self._types
         return chosen
 
@@ -110,18 +113,20 @@ class SparkSource:
         tested = " OR ".join(f"({row_sql(expr)} IS NULL)" for expr in exprs)
         try:
             with quiet():
-                self.frame.where(tested).schema  # noqa: B018 - asks for the analysis
+                filtered(self.frame, tested).schema  # noqa: B018 - asks for the analysis
         except (AnalysisException, ParseException) as error:
             verdict = _VERDICTS.get((error.getCondition() or "").partition(".")[0])
             if verdict is None:
                 raise HostRefusal(message_and_hint(str(error))[0]) from None
             return verdict
+        except Unsafe as unsafe:
+            raise HostRefusal(unsafe.message) from None
         return Verdict.VALUE
 
     def type_name(self, expr: Expr) -> str:
         try:
             with quiet():
-                return self.frame.selectExpr(row_sql(expr)).schema.fields[0].dataType.simpleString()
+                return self.select([expr]).schema.fields[0].dataType.simpleString()
         except (AnalysisException, ParseException) as error:
             raise HostRefusal(message_and_hint(str(error))[0]) from None
 
@@ -135,18 +140,20 @@ class SparkSource:
         one = f"SELECT * FROM VALUES ({row_sql(expr)})"
         try:
             with quiet():
-                return value_of(self.frame.sparkSession.sql(one).toArrow())
+                return value_of(queried(self.frame.sparkSession, one).toArrow())
         except PySparkException as error:
             if (error.getCondition() or "").startswith("INVALID_INLINE_TABLE"):
                 return None
             raise HostRefusal(message_and_hint(str(error))[0]) from None
+        except Unsafe as unsafe:
+            raise HostRefusal(unsafe.message) from None
 
     def on_nulls(self, exprs: Sequence[Expr]) -> list[object]:
         empty = (no_rows(self.frame) if self.frame.isStreaming else self.frame).limit(0)
         # A row that is part of the plan: Spark works the answer out while it plans, without a job.
         one = self.frame.sparkSession.sql("SELECT * FROM VALUES (1) AS one(__motif_one)")
-        row = one.join(empty, how="left", on=one["__motif_one"].isNull()).selectExpr(*map(row_sql, exprs)).first()
-        return list(row or ())
+        joined = one.join(empty, how="left", on=one["__motif_one"].isNull())
+        return list(selected(joined, list(map(row_sql, exprs))).first() or ())
 
 
 def no_rows(frame: DataFrame) -> DataFrame:
@@ -180,12 +187,12 @@ def run_program(program: Program, source: SparkSource) -> DataFrame:
 
 def with_scalars(program: Program | EventProgram, leaves: DataFrame) -> DataFrame:
     """The output columns from what the workers return."""
-    leaves = with_groups(leaves, program.outputs.grouped)
     try:
         with quiet():
-            result = leaves.selectExpr(*final_columns(program))
+            leaves = with_groups(leaves, program.outputs.grouped)
+            result = selected(leaves, final_columns(program))
             result.schema  # noqa: B018 - Connect looks at it only now
-    except (AnalysisException, ParseException) as error:
+    except (AnalysisException, ParseException, Unsafe) as error:
         raise blamed(error, program, leaves) from None
     return result
 
@@ -204,7 +211,7 @@ def with_groups(leaves: DataFrame, groups: Sequence[Grouped]) -> DataFrame:
     rows = numbered.select(_MATCH, *others, f.explode_outer(f.arrays_zip(*lists)).alias(_ROW))
     rows = rows.select(_MATCH, *others, *(f.col(_ROW).getField(name).alias(name) for name in lists))
     kept = [f.first(name).alias(name) for name in others]
-    found = [f.expr(row_sql(_of_present(group))).alias(group.name) for group in groups]
+    found = [computed(leaves, row_sql(_of_present(group))).alias(group.name) for group in groups]
     return rows.groupBy(_MATCH).agg(*kept, *found).drop(_MATCH)
 
 
@@ -254,16 +261,19 @@ def use_unbounded_batches(session: SparkSession) -> None:
         return  # a session that does not let us is slower, not wrong
 
 
-def blamed(error: PySparkException, program: Program | EventProgram, leaves: DataFrame) -> MotifError:
+def blamed(error: PySparkException | Unsafe, program: Program | EventProgram, leaves: DataFrame) -> MotifError:
     """The measure that Spark cannot compute."""
     for name, expr in program.outputs.columns:
         try:
             with quiet():
-                leaves.selectExpr(row_sql(expr)).schema  # noqa: B018 - asks for the analysis
+                selected(leaves, [row_sql(expr)]).schema  # noqa: B018 - asks for the analysis
         except (AnalysisException, ParseException) as culprit:
             message, hint = message_and_hint(str(culprit))
             span = next((m.span for m in program.query.measures if m.name == name), None)
             return QueryBindError(message, source=program.query.source, span=span, hint=hint)
+        except Unsafe as unsafe:
+            span = next((m.span for m in program.query.measures if m.name == name), None)
+            return unsafe.at(program.query.source, span)
     return QueryBindError(message_and_hint(str(error))[0])
 
 
@@ -297,7 +307,7 @@ def around(statement: Statement, session: SparkSession, frames: dict[str, DataFr
 def over(frame: DataFrame, statement: Callable[[str], str]) -> DataFrame:
     """What SQL makes of a DataFrame; `statement` writes it around the name that stands for it."""
     text = statement("\0").replace("{", "{{").replace("}", "}}").replace("\0", "{frame}")
-    return frame.sparkSession.sql(text, frame=frame)
+    return queried(frame.sparkSession, text, frame=frame)
 
 
 def statement_errors(statement: Statement, session: SparkSession) -> list[MotifError]:
@@ -337,10 +347,12 @@ def _sql(
         with quiet():
             # Without DataFrames the text is taken as it is, with them braces are doubled.
             plain = "".join(piece.text for piece in pieces)
-            frame = session.sql(text, **used) if used else session.sql(plain)  # type: ignore[arg-type]
+            frame = queried(session, text, **used) if used else queried(session, plain)
             frame.schema  # noqa: B018 - Connect looks at the text only now
     except (ParseException, AnalysisException) as error:
         raise _mistake(error, session, statement, span) from None
+    except Unsafe as unsafe:
+        raise unsafe.at(statement.text, span) from None
     return frame
 
 

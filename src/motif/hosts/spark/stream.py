@@ -39,6 +39,7 @@ from motif.hosts.spark.batch import (
 from motif.hosts.spark.batch import match_frame as match_rows
 from motif.hosts.spark.events import Callables, Stack
 from motif.hosts.spark.local import ROCKSDB
+from motif.hosts.spark.safety import Unsafe, selected
 from motif.hosts.spark.stream_archive import archived_frame, archived_stack, check_types, seeds
 from motif.hosts.spark.stream_state import digest
 from motif.hosts.spark.stream_status import watch
@@ -316,8 +317,8 @@ class Stage:
             columns = [(worker.KIND, KIND), *own, *late]
         try:
             with quiet():
-                result = leaves.selectExpr(*(f"{expr} AS {quoted(name)}" for expr, name in columns))
+                result = selected(leaves, [f"{expr} AS {quoted(name)}" for expr, name in columns])
                 result.schema  # noqa: B018 - Connect looks at it only now
-        except (AnalysisException, ParseException) as error:
+        except (AnalysisException, ParseException, Unsafe) as error:
             raise blamed(error, self.program, leaves) from None
         return result
