@@ -325,21 +325,31 @@ def sink(
     table: str | None = None,
     key: str | Sequence[str] = (),
     create: bool = False,
+    dead_letters: str | None = None,
     query_name: str | None = None,
 ) -> Sink:
     """What `writeStream.foreachBatch` takes to write every match exactly once, also after crashes.
 
     `sink("alerts")` writes Parquet files to a folder. `sink(connect=open, table="alerts")` writes to a table of a
     database: `open` gives a new DB-API connection, and a `postgresql://` address may stand in its place. `key` names
-    columns with a unique index: a match that is there already is updated. `create` makes the table. `query_name` tells
-    streams apart that share a session of Spark Connect.
+    columns with a unique index: a match that is there already is updated. `create` makes the table. A row
+    that the table does not take ends the stream with an error that names it; `dead_letters` names a table that is given
+    such rows instead. `query_name` tells streams apart that share a session of Spark Connect.
     """
     try:
         from motif.hosts.spark import sink as home
     except ImportError:
         raise MotifError("a sink needs PySpark", hint="pip install 'motif-cep[spark]'") from None
 
-    return home.sink(target, connect=connect, table=table, key=key, create=create, query_name=query_name)
+    return home.sink(
+        target,
+        connect=connect,
+        table=table,
+        key=key,
+        create=create,
+        dead_letters=dead_letters,
+        query_name=query_name,
+    )
 
 
 def status(query: StreamingQuery) -> Status:

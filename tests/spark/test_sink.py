@@ -21,10 +21,12 @@ import duckdb
 import pyarrow.parquet as pq
 import pytest
 from pyspark.errors import StreamingQueryException
+from pyspark.sql import functions as f
 
 import motif
 from motif.errors import MotifError
 from motif.hosts.spark.sink import Sink, sink
+from motif.hosts.spark.sink_connection import Link
 from motif.hosts.spark.sink_folder import Folder, HadoopFiles
 from motif.hosts.spark.sink_identity import Home
 from motif.hosts.spark.sink_table import Table
@@ -278,7 +280,9 @@ def test_a_failure_in_the_middle_writes_nothing(spark: SparkSession, database: P
     write = to_table(database)
     write(matches(spark, (1, "ann")), 0)
     error = refused(lambda: write(spark.sql("SELECT 2L AS match_id, 'bob' AS user UNION ALL SELECT 3L, NULL"), 1))
-    assert error.message == "batch 1 was not written to alerts: NOT NULL constraint failed: alerts.user"
+    assert error.message == (
+        'batch 1 was not written to alerts: row {"match_id": 3} is refused: NOT NULL constraint failed: alerts.user'
+    )
     assert in_table(database) == [(1, "ann")]
     write(matches(spark, (2, "bob"), (3, "cid")), 1)
     assert in_table(database) == [(1, "ann"), (2, "bob"), (3, "cid")]
@@ -322,10 +326,117 @@ def test_a_database_whose_cursors_are_connections(spark: SparkSession, tmp_path:
     write = sink(connect=connect, table="alerts")
     write(matches(spark, (1, "ann")), 0)
     error = refused(lambda: write(matches(spark, (2, "bob"), (3, "cid"), (4, "dan"), (5, "eve")), 1))
-    assert error.message.startswith("batch 1 was not written to alerts: Constraint Error: CHECK constraint failed")
+    assert error.message.startswith(
+        'batch 1 was not written to alerts: row {"match_id": 4} is refused: Constraint Error: CHECK constraint failed'
+    )
     assert found() == ([(1, "ann")], [(0,)])
     write(matches(spark, (2, "bob"), (3, "cid")), 1)
     assert found() == ([(1, "ann"), (2, "bob"), (3, "cid")], [(1,)])
+
+
+BAD_ROWS = """SELECT 1L AS match_id, 'ann' AS user, TIMESTAMP '2026-01-01 00:00:00' AS at, 1L AS small
+    UNION ALL SELECT 2L, CAST(X'636166E9' AS STRING), TIMESTAMP '2026-01-01 00:00:00', 2L
+    UNION ALL SELECT 3L, 'bob', timestamp_micros(300000000000000000), 3L
+    UNION ALL SELECT 4L, NULL, TIMESTAMP '2026-01-01 00:00:00', 4L
+    UNION ALL SELECT 5L, 'cid', TIMESTAMP '2026-01-01 00:00:00', 5000000000L
+    UNION ALL SELECT 6L, 'dan', TIMESTAMP '2026-01-01 00:00:00', 6L
+    UNION ALL SELECT 7L, 'ann', TIMESTAMP '2026-01-01 00:00:00', 7L
+    UNION ALL SELECT 8L, 'eve', TIMESTAMP '2026-01-01 00:00:00', 8L"""
+REASONS = {2: "user has text that is not UTF-8", 3: "at has a time outside of the years 1 to 9999"}
+CONTENTS = {
+    2: {"match_id": 2, "user": {"bytes": "636166e9"}, "at": "2026-01-01 00:00:00+00:00", "small": 2},
+    3: {"match_id": 3, "user": "bob", "at": "11476-08-15 05:20:00.000000Z", "small": 3},
+    4: {"match_id": 4, "user": None, "at": "2026-01-01 00:00:00+00:00", "small": 4},
+}
+
+
+@pytest.fixture(params=["sqlite3", "duckdb"])
+def picky(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], Any]:
+    """Opens a database with a table that does not take all rows."""
+    driver = sys.modules[request.param]
+
+    def connect() -> Any:
+        return driver.connect(tmp_path / "alerts.db")
+
+    columns = 'user TEXT NOT NULL UNIQUE, "at" TEXT, small INTEGER CHECK (small < 100)'
+    done(connect, f"CREATE TABLE alerts (match_id BIGINT PRIMARY KEY, {columns})")
+    return connect
+
+
+def done(connect: Callable[[], Any], text: str) -> list[tuple[Any, ...]]:
+    connection = connect()
+    try:
+        found: list[tuple[Any, ...]] = connection.execute(text).fetchall()
+        connection.commit()
+    except duckdb.TransactionException:
+        pass  # it commits by itself
+    finally:
+        connection.close()
+    return found
+
+
+@pytest.mark.parametrize("key", ["match_id", ()])
+def test_rows_that_are_refused_have_a_table_of_their_own(key: Any, picky: Any, spark: SparkSession) -> None:
+    """One that takes no value of Python, one that the table does not take, one that it takes by itself only."""
+    write = sink(connect=picky, table="alerts", key=key, dead_letters="refused")
+    for _ in range(2):
+        write(spark.sql(BAD_ROWS), 0)
+    assert done(picky, "SELECT match_id FROM alerts ORDER BY 1") == [(1,), (6,), (8,)]
+    letters = done(picky, "SELECT content, reason, sink, query_id, batch_id FROM refused")
+    found = {json.loads(row[0])["match_id"]: row for row in letters}
+    assert len(letters) == len(found)
+    assert found.keys() == {2, 3, 4, 5, 7}
+    assert {number: json.loads(found[number][0]) for number in CONTENTS} == CONTENTS
+    assert {number: found[number][1] for number in REASONS} == REASONS
+    assert all("onstraint" in found[number][1] for number in (4, 7))
+    assert {row[2:] for row in letters} == {("alerts", "", 0)}
+    write(spark.sql(BAD_ROWS).filter("match_id IN (3, 8)").withColumn("match_id", f.col("match_id") + 10), 1)
+    assert len(done(picky, "SELECT * FROM refused")) == len(found) + 2
+    if key:
+        done(picky, "DELETE FROM motif_batches")
+        write(spark.sql(BAD_ROWS), 7)
+        assert len(done(picky, "SELECT * FROM refused")) == len(found) + 2, (
+            "with a key, a row that comes again stays one"
+        )
+
+
+@pytest.mark.parametrize(
+    ("condition", "row", "reason"),
+    [
+        ("match_id IN (1, 2)", '{"match_id": 2}', REASONS[2]),
+        ("match_id IN (1, 3, 4)", '{"match_id": 3}', REASONS[3]),
+        ("match_id IN (1, 7, 8)", '{"match_id": 7}', "onstraint"),
+    ],
+)
+def test_a_row_that_is_refused_is_named(condition: str, row: str, reason: str, picky: Any, spark: SparkSession) -> None:
+    write = sink(connect=picky, table="alerts")
+    error = refused(lambda: write(spark.sql(BAD_ROWS).filter(condition), 0))
+    assert error.message.startswith(f"batch 0 was not written to alerts: row {row} is refused: ")
+    assert reason in error.message
+    assert "dead_letters='alerts_refused'" in str(error)
+    assert done(picky, "SELECT * FROM alerts") == done(picky, "SELECT * FROM motif_batches") == []
+
+
+def test_a_kill_between_rows_and_dead_letters_leaves_neither(picky: Any, spark: SparkSession) -> None:
+    write = sink(connect=picky, table="alerts", dead_letters="refused")
+    write(spark.sql(BAD_ROWS).filter("match_id = 1"), 0)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Link, "run", crash_at("refused", Link.run))
+        with pytest.raises(KeyboardInterrupt):
+            write(spark.sql(BAD_ROWS).filter("match_id > 2"), 1)
+    assert [len(done(picky, f"SELECT * FROM {name}")) for name in ("alerts", "refused")] == [1, 0]
+    assert done(picky, "SELECT batch_id FROM motif_batches") == [(0,)]
+    write(spark.sql(BAD_ROWS).filter("match_id > 2"), 1)
+    assert [len(done(picky, f"SELECT * FROM {name}")) for name in ("alerts", "refused")] == [3, 4]
+
+
+def crash_at(name: str, work: Callable[..., None]) -> Callable[..., None]:
+    def run(link: Link, text: str, *values: object) -> None:
+        work(link, text, *values)
+        if text.startswith(f'INSERT INTO "{name}"'):
+            raise KeyboardInterrupt
+
+    return run
 
 
 class Careless:
@@ -490,7 +601,16 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
     "no table": (lambda: sink(connect=sqlite3.connect), "the table to write to is not named"),
     "no table at an address": (lambda: sink("postgresql://h/d"), "the table to write to is not named"),
     "a table of nothing": (lambda: sink("a", table="alerts"), "table= is for databases"),
-    "a key of a folder": (lambda: sink("a", key="match_id"), "key= and create= are for tables"),
+    "a key of a folder": (lambda: sink("a", key="match_id"), "key=, create= and dead_letters= are for tables"),
+    "dead letters of a folder": (lambda: sink("a", dead_letters="b"), "key=, create= and dead_letters= are for tables"),
+    "dead letters at home": (
+        lambda: sink(connect=sqlite3.connect, table="a", dead_letters="a"),
+        "dead_letters= takes the name of another table, not 'a'",
+    ),
+    "dead letters nowhere": (
+        lambda: sink(connect=sqlite3.connect, table="a", dead_letters="b."),
+        "dead_letters= takes the name of another table, not 'b.'",
+    ),
     "JDBC": (lambda: sink("jdbc:oracle:x", table="a"), "this database is not written through JDBC"),
     "a connection": (
         lambda: sink(connect=3, table="a"),  # type: ignore[arg-type]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import random
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -26,7 +28,7 @@ from motif.testing.fuzz import memory_source
 
 SECOND = 1_000_000
 QUERY = "SELECT a.y AS y, a.x AS a, b.x AS b FROM SEQ(A a; NOT C c; B b) WHERE [k] WITHIN 10 s"
-KEY = ("query", "operator", 0)
+KEY = ("query", "motif:run:1", 0)
 
 
 def events(count: int, seed: int = 1) -> pa.Table:
@@ -72,6 +74,9 @@ class Memory:
     def removeKey(self, key: Any) -> None:  # noqa: N802
         del self.values[key]
 
+    def keys(self) -> Iterator[Any]:
+        return (key for key in self.values if key != "head")
+
 
 def store(memory: Memory, plan: Planned, buckets: int = 4) -> s.Store:
     return s.Store(memory, memory, plan, s.Head(buckets, s.digest(plan)), timeouts=False)
@@ -96,10 +101,10 @@ def _latest(rows: pa.Table, position: int) -> int:
 TIME = next(i for i, kind in enumerate(planned()[1].schema.types) if pa.types.is_timestamp(kind))
 
 
-def take(where: s.Store, step: s.Step) -> list[Any]:
-    bucket = where.open(KEY)
+def take(where: s.Store, step: s.Step, key: Any = KEY) -> list[Any]:
+    bucket = where.open(key)
     found = step.on(bucket.session)
-    where.save(KEY, bucket, step, None)
+    where.save(key, bucket, step, None)
     return [row for table in found.matches for row in table.to_pylist()]
 
 
@@ -166,7 +171,7 @@ def test_the_cache_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(s, "CACHE_SESSIONS", 3)
     plan, rows = planned(count=20)
     for number in range(10):
-        where, key = store(Memory(), plan), ("query", "operator", number)
+        where, key = store(Memory(), plan), ("query", "motif:run:1", number)
         where.save(key, where.open(key), s.Step(rows, None), None)
     assert [key[2] for key in s.CACHE.kept] == [7, 8, 9]
     monkeypatch.setattr(s, "CACHE_BYTES", 10)
@@ -248,6 +253,63 @@ def test_damaged_state() -> None:
             memory.values = {key: value for key, value in whole.values.items() if key != place}
             with pytest.raises(MotifError, match="is not there"):
                 store(memory, plan).open(KEY)
+
+
+Changes = dict[Any, Any]
+
+
+def written_by_each_batch(plan: Planned, rows: pa.Table, key: Any, batches: int) -> list[Changes]:
+    """What every batch changes in the state store, as the files of a checkpoint keep it; None: taken out."""
+    memory, found = Memory(), []
+    for batch in range(batches):
+        before = dict(memory.values)
+        take(store(memory, plan), s.Step(rows.slice(batch * 4, 4), None), key)
+        changes = {place: value for place, value in memory.values.items() if before.get(place) != value}
+        found.append(changes | dict.fromkeys(before.keys() - memory.values.keys()))
+    s.CACHE.kept.clear()
+    return found
+
+
+def restored(files: list[Changes]) -> Memory:
+    memory = Memory()
+    for changes in files:
+        memory.values |= changes
+    memory.values = {place: value for place, value in memory.values.items() if value is not None}
+    return memory
+
+
+def test_files_of_a_checkpoint_that_are_mixed_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Any file in the place of any other, of the same bucket or of anything else."""
+    monkeypatch.setattr(s, "MOST_STEPS", 3)
+    plan, rows = planned()
+    changed, changed_rows = planned(QUERY.replace("a.y AS y, ", ""))
+    batches = 9
+    own = written_by_each_batch(plan, rows, KEY, batches)
+    wanted = store(restored(own), plan).open(KEY).session.dump()
+    others = {
+        "its own": own,
+        "another checkpoint": written_by_each_batch(plan, rows.slice(1), ("other", "motif:run:1", 0), batches),
+        "another bucket": written_by_each_batch(plan, rows.slice(60), ("query", "motif:run:1", 1), batches),
+        "another operator": written_by_each_batch(plan, rows.slice(60), ("query", "motif:run:2", 0), batches),
+        "another query": written_by_each_batch(changed, changed_rows, ("query", "motif:run:2", 0), batches),
+    }
+    refused = 0
+    for name, other in others.items():
+        for here, there in itertools.product(range(batches), repeat=2):
+            files = list(own)
+            files[here] = other[there]
+            if other is own:
+                files[there] = own[here]
+            s.CACHE.kept.clear()
+            try:
+                found = store(restored(files), plan).open(KEY).session.dump()
+            except MotifError as error:
+                found, refused = wanted, refused + ("cannot go on from its checkpoint: " in error.message)
+            assert found == wanted, (name, here, there)
+    assert refused > 100
+    for other in list(others.values())[1:]:
+        with pytest.raises(MotifError, match=r"files are mixed up: the state of \w+/\d/\d lies where query/1/0 has"):
+            store(restored(other), plan).open(KEY)
 
 
 # --- buckets ---

@@ -30,6 +30,7 @@ def sink(
     table: str | None = None,
     key: str | Sequence[str] = (),
     create: bool = False,
+    dead_letters: str | None = None,
     query_name: str | None = None,
 ) -> Sink:
     """What `DataStreamWriter.foreachBatch` takes to write every match exactly once, also after crashes.
@@ -37,19 +38,28 @@ def sink(
     `motif.sink("alerts")` writes Parquet files to a folder, which belongs to one stream. `motif.sink(connect=open,
     table="alerts")` writes to a table of a database, each batch in one transaction; `open` gives a new DB-API
     connection, and a `postgresql://` address may stand in its place. `key` names columns with a unique index: a match
-    that is there already is updated. `create` makes the table where there is none. `query_name` is needed only on Spark
-    Connect with several streams in one session: the name that `queryName` gave to this one.
+    that is there already is updated. `create` makes the table where there is none. A row that the table does not take
+    ends the stream with an error that names it; `dead_letters` names a table that is given such rows instead.
+    `query_name` is needed only on Spark Connect with several streams in one session: the name that `queryName` gave to
+    this one.
     """
     url = target if isinstance(target, str) and target.startswith(_POSTGRES) else None
     _check_target(target, connect, table, is_database=url is not None or connect is not None)
     if url is None and connect is None:
-        if key or create:
-            raise MotifError("key= and create= are for tables", hint="a folder needs neither: motif.sink('alerts')")
+        if key or create or dead_letters is not None:
+            raise MotifError(
+                "key=, create= and dead_letters= are for tables", hint="a folder needs none: motif.sink('alerts')"
+            )
         return Sink(Folder(os.fspath(cast("str", target))), query_name)
     opener = connect if url is None else postgres(url)
     assert opener is not None
     assert table is not None
-    return Sink(Table(opener, table, _key(key), create), query_name)
+    if dead_letters is not None and (not _is_name(dead_letters) or dead_letters == table):
+        raise MotifError(
+            f"dead_letters= takes the name of another table, not {dead_letters!r:.80}",
+            hint="such as dead_letters='alerts_refused'",
+        )
+    return Sink(Table(opener, table, _key(key), create, dead_letters), query_name)
 
 
 @dataclass(frozen=True)
@@ -106,12 +116,16 @@ def _check_target(target: Any, connect: Any, table: Any, *, is_database: bool) -
             f"connect= takes a function that opens a connection, not {type(connect).__name__}",
             hint="such as connect=lambda: sqlite3.connect('alerts.db')",
         )
-    if is_database and not (isinstance(table, str) and all(table.split("."))):
+    if is_database and not _is_name(table):
         raise MotifError("the table to write to is not named", hint="table='alerts', or table='schema.alerts'")
     if table is not None and not is_database:
         raise MotifError(
             "table= is for databases", hint="give the database too: connect=..., or a postgresql:// address"
         )
+
+
+def _is_name(table: Any) -> bool:
+    return isinstance(table, str) and all(table.split("."))
 
 
 def _key(key: Any) -> tuple[str, ...]:

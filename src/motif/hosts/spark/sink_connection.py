@@ -16,26 +16,10 @@ import pyarrow as pa
 from pyspark.sql import types as t
 
 from motif.errors import MotifError
+from motif.hosts.spark.sink_rows import SQL_TYPES, values
 
 T = TypeVar("T")
 _CHUNK = 10_000
-SQL_TYPES: dict[type[t.DataType], tuple[str, str]] = {
-    t.BooleanType: ("BOOLEAN", "INTEGER"),
-    t.ByteType: ("SMALLINT", "INTEGER"),
-    t.ShortType: ("SMALLINT", "INTEGER"),
-    t.IntegerType: ("INTEGER", "INTEGER"),
-    t.LongType: ("BIGINT", "INTEGER"),
-    t.FloatType: ("REAL", "REAL"),
-    t.DoubleType: ("DOUBLE PRECISION", "REAL"),
-    t.DecimalType: ("NUMERIC", "TEXT"),
-    t.StringType: ("TEXT", "TEXT"),
-    t.BinaryType: ("BYTEA", "BLOB"),
-    t.DateType: ("DATE", "TEXT"),
-    t.TimestampType: ("TIMESTAMP WITH TIME ZONE", "TEXT"),
-    t.TimestampNTZType: ("TIMESTAMP", "TEXT"),
-    t.DayTimeIntervalType: ("INTERVAL", "REAL"),
-}
-"""Types of a table that is created: PostgreSQL's, and SQLite's. Everything else is text."""
 
 
 def quoted_name(name: str) -> str:
@@ -67,6 +51,8 @@ class Link:
     driver: str
     style: str
     error: type[Exception]
+    refusals: tuple[type[Exception], ...]
+    """What is raised for the values of a row, where another row may be fine."""
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -130,8 +116,7 @@ class Link:
     def insert(self, text: str, table: pa.Table) -> None:
         marked = self._marked(text)
         for batch in table.to_batches(max_chunksize=_CHUNK):
-            rows = zip(*(column.to_pylist() for column in batch.columns), strict=True)
-            if bound := [self._bound(row) for row in rows]:
+            if bound := [self._bound(row) for row in values(batch)]:
                 self.cursor.executemany(marked, bound)
 
     def sql_type(self, kind: t.DataType) -> str:
@@ -212,7 +197,10 @@ def _link(connection: Any) -> Link:
             assert module is not None
             cursor = connection.cursor()
             used = connection if isinstance(cursor, type(connection)) else cursor
-            return Link(connection, used, driver, module.paramstyle, getattr(module, "Error", Exception))
+            error = getattr(module, "Error", Exception)
+            named = [getattr(module, name, None) for name in ("DataError", "IntegrityError")]
+            refusals = (ValueError, OverflowError, *(kind for kind in named if kind is not None))
+            return Link(connection, used, driver, module.paramstyle, error, refusals)
     raise MotifError(
         f"connect= gave {type(connection).__name__}, which is not a connection of a DB-API driver",
         hint="such as connect=lambda: sqlite3.connect('alerts.db')",

@@ -80,7 +80,7 @@ class Folder:
         if found.keys() != mine.keys() or found["format"] != FORMAT:
             return MotifError(
                 f"{self.path} was written by another version of Motif, or {_IDENTITY} in it is damaged",
-                hint="give another path; the checkpoint may stay",
+                hint="give another path",
             )
         if found["query"] != mine["query"]:
             return MotifError(
@@ -90,7 +90,7 @@ class Folder:
             )
         return MotifError(
             f"{self.path} has other columns than the matches: {found['columns']}, not {mine['columns']}",
-            hint="give another path; the checkpoint may stay",
+            hint="give another path; where the query reads what was not kept, it needs another checkpoint, too",
         )
 
     def _refuse_older(self, files: Files, batch: int, query: str) -> None:

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, cast
 
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as f
+from pyspark.sql import DataFrame
 from pyspark.sql import types as t
 
 from motif.errors import MotifError, did_you_mean
 from motif.hosts.spark.sink_connection import (
     MARK,
-    SQL_TYPES,
     Link,
     connected,
     dotted,
@@ -23,12 +21,8 @@ from motif.hosts.spark.sink_connection import (
     quoted_name,
 )
 from motif.hosts.spark.sink_ledger import Ledger
-
-_JSON = {
-    "ignoreNullFields": "false",
-    "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
-    "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
-}
+from motif.hosts.spark.sink_refused import DeadLetters, refused_alone, refused_next_to_others
+from motif.hosts.spark.sink_rows import collected, content
 
 
 @dataclass(frozen=True)
@@ -39,6 +33,7 @@ class Table:
     name: str
     key: tuple[str, ...]
     create: bool
+    dead_letters: str | None = None
     proven: set[str] = field(default_factory=set, repr=False, compare=False)
     """Tables whose transactions this object has seen to work."""
 
@@ -55,13 +50,13 @@ class Table:
             last = ledger.last(batch, query, has_key=bool(self.key))
             if last == batch:
                 return False
-            rows = _collected(frame)
             if self.name not in self.proven:
                 ledger.prove()
+                if self.dead_letters is not None:
+                    DeadLetters(link, self.dead_letters, self.name).create()
                 self.proven.add(self.name)
-            with self._blamed(link, batch), link.transaction():
-                ledger.note(query, last, batch)
-                link.insert(self._insert(columns), rows)
+            work = _Batch(self, link, ledger, self._insert(columns), collected(frame), batch, query)
+            work.write(last)
             return True
 
     def _columns(self, link: Link, schema: t.StructType) -> list[str]:
@@ -107,28 +102,62 @@ class Table:
         update = ", ".join(f"{quoted_name(name)} = excluded.{quoted_name(name)}" for name in rest)
         return f"{text} ON CONFLICT ({_list(keys)}) DO {f'UPDATE SET {update}' if rest else 'NOTHING'}"
 
-    @contextmanager
-    def _blamed(self, link: Link, batch: int) -> Iterator[None]:
-        try:
-            yield
-        except link.error as error:
-            hint = "nothing of the batch was written; the stream goes on from it when it is started again"
-            if self.key and "conflict" in str(error).lower():
-                hint = f"key= needs a primary key or a unique index of the table on ({', '.join(self.key)})"
-            raise MotifError(f"batch {batch} was not written to {self.name}: {first_line(error)}", hint=hint) from None
 
+@dataclass(frozen=True)
+class _Batch:
+    """One batch on its way into a table."""
 
-def _collected(frame: DataFrame) -> pa.Table:
-    """The rows, with values that a database takes: nested ones as JSON, others that it may not know as text."""
-    fields = frame.schema.fields
-    numbered = frame.toDF(*(f"c{i}" for i in range(len(fields))))
-    return numbered.select(*(_crossing(f"c{i}", column.dataType) for i, column in enumerate(fields))).toArrow()
+    table: Table
+    link: Link
+    ledger: Ledger
+    insert: str
+    rows: pa.Table
+    number: int
+    query: str
 
+    def write(self, last: int | None) -> None:
+        """Write it all, or all but the rows that the table does not take, if these have a table of their own."""
+        refused: dict[int, str] = {}
+        while True:
+            kept = [row for row in range(self.rows.num_rows) if row not in refused]
+            rows = self.rows.take(pa.array(kept, pa.int64())) if refused else self.rows
+            try:
+                with self.link.transaction():
+                    self.ledger.note(self.query, last, self.number)
+                    self.link.insert(self.insert, rows)
+                    self._set_aside(refused)
+                return
+            except (self.link.error, *self.link.refusals) as error:
+                more = self._refused(rows, bool(refused)) if isinstance(error, self.link.refusals) else {}
+                if not more or self.table.dead_letters is None:
+                    raise self._failure(rows, more, error) from None
+                refused |= {kept[row]: reason for row, reason in more.items()}
 
-def _crossing(name: str, kind: t.DataType) -> Column:
-    if isinstance(kind, t.StructType | t.ArrayType | t.MapType | t.VariantType):
-        return f.to_json(f.col(name), _JSON).alias(name)
-    return f.col(name) if type(kind) in SQL_TYPES else f.col(name).cast("string").alias(name)
+    def _refused(self, rows: pa.Table, was_tried: bool) -> dict[int, str]:
+        """Rows that are the cause, with the reason: all that are refused by themselves, or else one."""
+        most = 1 if self.table.dead_letters is None else rows.num_rows
+        with suppress(self.link.error):
+            alone = {} if was_tried else refused_alone(self.link, self.insert, rows, at_most=most)
+            return alone or refused_next_to_others(self.link, self.insert, rows)
+        return {}
+
+    def _set_aside(self, refused: dict[int, str]) -> None:
+        if refused:
+            letters = DeadLetters(self.link, cast("str", self.table.dead_letters), self.table.name)
+            letters.add(self.rows, refused, self.query, self.number, has_key=bool(self.table.key))
+
+    def _failure(self, rows: pa.Table, refused: dict[int, str], error: Exception) -> MotifError:
+        table = self.table
+        why = first_line(error)
+        hint = "nothing of the batch was written; the stream goes on from it when it is started again"
+        for row, reason in refused.items():
+            names = [cast("str", _found(name, rows.column_names)) for name in table.key]
+            names = names or [name for name in rows.column_names if name == "match_id"] or rows.column_names
+            why = f"row {content(rows, row, names)} is refused: {reason}"
+            hint = f"mend it, or have such rows kept elsewhere, with dead_letters='{table.name}_refused'; {hint}"
+        if table.key and "conflict" in str(error).lower():
+            hint = f"key= needs a primary key or a unique index of the table on ({', '.join(table.key)})"
+        return MotifError(f"batch {self.number} was not written to {table.name}: {why}", hint=hint)
 
 
 def _found(name: str, known: Sequence[str]) -> str | None:

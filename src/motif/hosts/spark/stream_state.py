@@ -6,6 +6,9 @@ much as its rows, however much is kept. A small *head* says what the log holds a
 
 Workers keep sessions between batches, but Spark may run a bucket anywhere and repeat a batch that failed. So every
 step has a *stamp* of its own, and a session is used again only if the head knows its last step by the same stamp.
+
+Files of a checkpoint may be mixed up by hand, by a copy that was cut off, or by a store that loses some. So a head
+says whose it is, a stamp ends in a digest of what was written, and nothing may lie behind the last step.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ import hashlib
 import json
 import secrets
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, NamedTuple, Protocol
 
@@ -49,6 +52,7 @@ class Values(Protocol):
     def getValue(self, key: Any) -> Any: ...  # noqa: N802 - Spark's name
     def updateValue(self, key: Any, value: Any) -> None: ...  # noqa: N802
     def removeKey(self, key: Any) -> None: ...  # noqa: N802
+    def keys(self) -> Iterable[Any]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +62,8 @@ class Head:
     buckets: int
     query: str
     """What the query reads and keeps, as a digest of its `Needs`."""
+    place: str = ""
+    """The query, the operator and the bucket that it belongs to."""
     serial: int = 0
     """The number of the last step."""
     stamps: list[str] = field(default_factory=lambda: [""])
@@ -110,6 +116,21 @@ class Step(NamedTuple):
 
 def _step(header: dict[str, Any], rows: bytes) -> Step:
     return Step(container.bytes_table(rows), header["watermark"])
+
+
+def stamped(data: bytes) -> str:
+    """A stamp for what a step, or a snapshot in its place, has written."""
+    return secrets.token_hex(8) + _check(data)
+
+
+def _check(data: bytes) -> str:
+    return hashlib.blake2b(data, digest_size=8).hexdigest()
+
+
+def place_of(key: tuple[Any, ...]) -> str:
+    """The query, the operator and the bucket of a key in the cache, as they are called in every run."""
+    query, operator, bucket = key
+    return f"{query}/{operator.rpartition(':')[2]}/{bucket}"
 
 
 def digest(planned: Planned) -> str:
@@ -180,10 +201,11 @@ class Store:
         """The session as the last step left it; `key` names it in the cache."""
         kept = CACHE.pop(key)
         try:
-            head = self._head()
+            head = self._head(place_of(key))
             if kept is not None and head.knows(kept.serial, kept.stamp):
                 session, serial, places = kept.session, kept.serial, None
             else:
+                self._refuse_others(head)
                 session, places = self._snapshot(head)
                 serial = head.first
             for number in range(serial + 1, head.serial + 1):
@@ -194,30 +216,39 @@ class Store:
 
     def save(self, key: tuple[Any, ...], bucket: Bucket, step: Step | None, timer: int | None) -> None:
         """Write what the step has changed; None: everything has."""
-        head, stamp = bucket.head, secrets.token_hex(8)
+        head = bucket.head
         data = None if step is None or holds_nothing(bucket.session) else step.packed()
         after = replace(head, query=self.fresh.query, serial=head.serial + 1, timer=timer)
         if data is None or head.query != after.query or head.is_long_with(len(data)):
             self._forget(head)
             data = bucket.session.dump()
-            after = replace(after, stamps=[stamp], pieces=[self._write(after.serial, data)], sizes=[len(data)])
+            after = replace(after, stamps=[stamped(data)], pieces=[self._write(after.serial, data)], sizes=[len(data)])
         else:
             pieces = [*head.pieces, self._write(after.serial, data)]
-            after = replace(after, stamps=[*head.stamps, stamp], pieces=pieces, sizes=[*head.sizes, len(data)])
+            after = replace(after, stamps=[*head.stamps, stamped(data)], pieces=pieces, sizes=[*head.sizes, len(data)])
         self.head.update((container.pack("head", asdict(after), []),))
         bucket.head = after
         CACHE.put(key, bucket)
 
     # -- the log
 
-    def _head(self) -> Head:
+    def _head(self, place: str) -> Head:
         found = self.head.get()
         if found is None:
-            return self.fresh
+            return replace(self.fresh, place=place)
         head = container.unpack("head", bytes(found[0]), lambda header, _: Head(**header))
         if head.buckets != self.fresh.buckets:
             raise MotifError(f"its keys are in {head.buckets} buckets, and buckets={self.fresh.buckets} is asked for")
+        if head.place != place:
+            raise container.refused(f"its files are mixed up: the state of {head.place} lies where {place} has its own")
         return head
+
+    def _refuse_others(self, head: Head) -> None:
+        """What the head does not name tells that it is older than the log."""
+        named = {(head.first + step, piece) for step, pieces in enumerate(head.pieces) for piece in range(pieces)}
+        if others := set(map(tuple, self.log.keys())) - named:
+            step = max(others)[0]
+            raise container.refused(f"its files are mixed up: its log has a step {step}, and ends with {head.serial}")
 
     def _snapshot(self, head: Head) -> tuple[StreamSession, list[int] | None]:
         """The session after the first step of the log, and where rows of later steps have the columns it reads."""
@@ -234,7 +265,10 @@ class Store:
         pieces = [self.log.getValue((serial, piece)) for piece in range(head.pieces[serial - head.first])]
         if any(piece is None for piece in pieces):
             raise container.refused(f"step {serial} of its log is not there")
-        return b"".join(bytes(piece[0]) for piece in pieces)
+        data = b"".join(bytes(piece[0]) for piece in pieces)
+        if not head.stamps[serial - head.first].endswith(_check(data)):
+            raise container.refused(f"its files are mixed up: step {serial} of its log is not the one that was written")
+        return data
 
     def _write(self, serial: int, data: bytes) -> int:
         places = range(0, len(data), PIECE_BYTES)
