@@ -327,3 +327,39 @@ def test_what_is_said_to_match_nothing_matches_nothing() -> None:
         "SELECT * FROM SEQ(A a{2,}; B b) WHERE SUM(a.x) > FIRST(a.x, 1)",
     ):
         assert list(event_slips(parse_events(fine))) == []
+
+
+# -- ways round on the page of refusals that must ask the same
+
+
+def test_a_list_that_must_be_empty_is_a_leading_not() -> None:
+    for seed in range(60):
+        rng = random.Random(seed)
+        times = sorted(rng.choices(range(40), k=rng.randint(1, 25)))
+        events = [(START + dt.timedelta(minutes=t), rng.choice("AB"), rng.randint(0, 2)) for t in times]
+        events = sorted(set(events))
+        data = pa.table({name: [event[i] for event in events] for i, name in enumerate(("ts", "type", "x"))})
+        same, window = rng.random() < 0.5, rng.choice([0, 3, 10])
+        condition = "AND a.x = b.x" if same else ""
+        query = f"SELECT b.ts, b.x FROM SEQ(A a*; B b) WHERE COUNT(a) = 0 {condition} WITHIN {window} min"
+        found = motif.match(data, query, order_by="type").select(["ts", "x"]).to_pylist()
+        due = [
+            {"ts": at, "x": x}
+            for at, kind, x in events
+            if kind == "B"
+            and not any(
+                k == "A" and (not same or y == x) and at - dt.timedelta(minutes=window) <= t <= at for t, k, y in events
+            )
+        ]
+        assert sorted(found, key=str) == sorted(due, key=str), (seed, query)
+
+
+def test_two_ends_that_differ_are_more_than_one_value() -> None:
+    for seed in range(40):
+        rng = random.Random(seed)
+        rows = [(START + dt.timedelta(minutes=t), rng.choice("ABBC"), rng.choice([None, 0, 0, 1])) for t in range(20)]
+        data = pa.table({name: [row[i] for row in rows] for i, name in enumerate(("ts", "type", "x"))})
+        items = "SELECT a.ts AS a, c.ts AS c, COUNT(DISTINCT b.x) AS n FROM SEQ(A a; B b+; C c)"
+        due = [row for row in motif.match(data, items).select(["a", "c", "n"]).to_pylist() if row["n"] > 1]
+        found = motif.match(data, f"{items} WHERE MIN(b.x) < MAX(b.x)").select(["a", "c", "n"]).to_pylist()
+        assert found == due

@@ -75,7 +75,8 @@ def _misplaced_negation(query: EventQuery, around: Pattern, negation: Not, index
         hint = "write it inside of SEQ: SEQ(A a; NOT X x; B b)"
         yield _error(query, f"NOT has no meaning in {operator_name(around)}( )", negation.span, hint)
     elif index == 0:
-        hint = "NOT is about the events after the element before it; put one there"
+        name = f"{negation.event.type or ''} {negation.event.var}".strip()
+        hint = f"write a list that must be empty: SEQ({name}*; ...) WHERE COUNT({negation.event.var}) = 0 WITHIN 1 h"
         yield _error(query, "NOT can not be the first element of SEQ", negation.span, hint)
 
 
