@@ -13,7 +13,7 @@ N ?= 2000
 K ?= 30
 PYTEST := $(PY) -m pytest -q -n $(JOBS) --dist loadfile
 
-.PHONY: help venv lock java demo test test-fast test-random test-spark lint format fuzz kills
+.PHONY: help venv lock java demo test test-fast test-random test-spark lint format fuzz fuzz-text kills
 .PHONY: bench bench-envs bench-report docs clean
 
 help: ## show this list
@@ -82,6 +82,10 @@ fuzz: $(READY) ## N=... random queries against the reference matcher
 	$(PY) -m motif.testing.fuzz --cases $(N)
 	$(PY) -m motif.testing.event_fuzz --cases $(N)
 	$(PY) -m motif.testing.stream_fuzz --cases $(N)
+
+fuzz-text: $(READY) java ## N=... random hostile texts, in process and on Spark: nothing is run, read, written or set
+	$(PY) -m motif.testing.text_fuzz --cases $(N)
+	$(PY) -m motif.testing.text_fuzz --spark --cases $(N)
 
 kills: $(READY) java ## K=... times kill -9 a stream on Spark, for each kind of sink, and compare what it wrote
 	for place in folder sqlite duckdb; do $(PY) -m motif.testing.kills --kills $(K) --to $$place || exit 1; done
