@@ -289,7 +289,8 @@ class SparkWorld:
 
     def check(self, seed: int) -> Tally:
         """One text: judged, and run if it passed and still shows what attacks ask for."""
-        rng, tally, refused = random.Random(seed), Tally(queries=1, cases=1), (MotifError, *_refusals())
+        rng, tally = random.Random(seed), Tally(queries=1, cases=1)
+        refused: tuple[type[Exception], ...] = (MotifError, *_refusals())
         is_clause = rng.random() < 0.3
         text = hostile(rng, CLAUSE if is_clause else rng.choice(STATEMENTS), "spark", str(self.folder))
         try:
@@ -329,7 +330,7 @@ class SparkWorld:
 
 @cache
 def _refusals() -> tuple[type[Exception], ...]:
-    from py4j.protocol import Py4JError
+    from py4j.protocol import Py4JError  # type: ignore[import-untyped]
     from pyspark.errors import PySparkException
 
     return PySparkException, Py4JError
