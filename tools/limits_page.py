@@ -44,6 +44,7 @@ estimate. On Spark, memory is what Spark gives its executors.
 ```python
 motif.limits.LIMITS = replace(
     motif.limits.LIMITS,
+    result_rows=10_000_000,
     memory_bytes=2_000_000_000,
     spill_bytes=20_000_000_000,
     temp_folder="/var/tmp",

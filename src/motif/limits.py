@@ -34,6 +34,8 @@ class Limits:
     """Events that a stream keeps of one partition; with more, the oldest are let go, counted and logged."""
     stream_matches: int = 10_000_000
     """Matches of one partition in one step of a stream; with more, the partition is let go, counted and logged."""
+    result_rows: int = 1_000_000_000
+    """Rows of a result in process, and of what one of its clauses or event queries finds."""
     memory_bytes: int | None = None
     """Memory for a query in process, half of it for DuckDB, which puts what does not fit on disk, half for what Motif
     holds of rows, matches and results. By default four fifths of what the process may use."""

@@ -15,6 +15,7 @@ import pytest
 import motif
 from column_values import COLUMNS
 from motif.hosts import duckdb, duckdb_files, duckdb_rows, parquet
+from motif.hosts.duckdb_database import Database
 from motif.lang.statement import parse_clause
 from motif.testing.cases import same_in_order
 from motif.testing.generate import random_example
@@ -257,7 +258,7 @@ def test_tables_in_memory(made: Callable[[], Any], monkeypatch: pytest.MonkeyPat
 def test_tables_in_memory_are_not_copied(monkeypatch: pytest.MonkeyPatch) -> None:
     """DuckDB is asked for no row."""
     asked: list[str] = []
-    monkeypatch.setattr(duckdb_rows, "batches", lambda reader: asked.append("rows") or iter(reader))
+    monkeypatch.setattr(Database, "batches", lambda _, reader: asked.append("rows") or iter(reader))
     assert motif.match(ROWS, RISES).num_rows
     assert not asked
     motif.match(ROWS, RISES.replace("name <> 'c'", "upper(name) <> 'C'"))
@@ -269,7 +270,7 @@ def test_frames_that_may_change_are_copied(monkeypatch: pytest.MonkeyPatch) -> N
     import polars as pl
 
     asked: list[str] = []
-    monkeypatch.setattr(duckdb_rows, "batches", lambda reader: asked.append("rows") or iter(reader))
+    monkeypatch.setattr(Database, "batches", lambda _, reader: asked.append("rows") or iter(reader))
     clause = RISES.replace("name <> 'c'", "x >= 0")
     motif.match(pl.from_arrow(ROWS), clause)
     assert not asked

@@ -51,6 +51,7 @@ RAISING: dict[str, tuple[int, Callable[[], object]]] = {
     "literal_digits": (3, rows(define="A AS v < 12345")),
     "identifier_chars": (6, rows("LONGNAME", "LONGNAME AS v = 0")),
     "match_steps": (30, SLOW),
+    "result_rows": (39, rows()),
 }
 
 

@@ -7,9 +7,12 @@ import stat
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import motif
@@ -139,3 +142,81 @@ def test_other_limits_are_another_database(monkeypatch: pytest.MonkeyPatch, tmp_
     first = Database({}).connection.execute(asked).fetchall()
     limited(monkeypatch, memory_bytes=2 << 30, spill_bytes=3 << 30, temp_folder=str(tmp_path))
     assert Database({}).connection.execute(asked).fetchall() == [("1.0 GiB", "3.0 GiB")] != first
+
+
+COUNT = 4_000
+MANY = pa.table(
+    {
+        "ts": pa.array(range(COUNT), pa.timestamp("us")),
+        "type": ["A", "B"] * (COUNT // 2),
+        "v": range(COUNT),
+        "k": [n // 2 % 3 for n in range(COUNT)],
+        "name": [f"the name of {n}" for n in range(COUNT)],
+    }
+)
+ALL_ROWS = (
+    "MATCH_RECOGNIZE (ORDER BY ts MEASURES LAST(v) AS l ALL ROWS PER MATCH AFTER MATCH SKIP TO NEXT ROW PATTERN (A+))"
+)
+BY_KEY = "SELECT a.v AS x, b.v AS y FROM SEQ(A a; A b; B c) WHERE [k] WITHIN 300 us"
+HUGE: dict[str, Callable[[], pa.Table]] = {
+    "events": lambda: motif.match(MANY, "SELECT a.v AS x, b.v AS y FROM SEQ(A a; B b)"),
+    "events by key": lambda: motif.match(MANY, BY_KEY),
+    "texts of a host": lambda: motif.match(MANY, "SELECT a.name || b.name AS n FROM SEQ(A a; B b)"),
+    "whole events": lambda: motif.match(MANY, "SELECT * FROM SEQ(A a; B b)"),
+    "lists": lambda: motif.match(MANY, "SELECT a.v AS v, COUNT(b) AS n FROM SEQ(A a; B b+; A c) WITHIN 100 us"),
+    "tests of functions": lambda: motif.match(
+        MANY, "SELECT a.v AS v FROM SEQ(A a; B b) WHERE all_are(a.v, b.v)", functions={"all_are": all_are}
+    ),
+    "rows": lambda: motif.match(MANY, ALL_ROWS),
+    "rows of a clause that is only counted": lambda: motif.sql(
+        f"SELECT count(*) FROM t {ALL_ROWS} AS x", tables={"t": MANY}
+    ),
+    "a statement": lambda: motif.sql(
+        "SELECT x.n, b.v FROM t MATCH_RECOGNIZE (ORDER BY ts MEASURES LAST(v) AS n PATTERN (A)) AS x, t b",
+        tables={"t": MANY},
+    ),
+}
+
+
+@motif.vectorized
+def all_are(values: Any, _: Any) -> Any:
+    return values >= 0
+
+
+@pytest.mark.parametrize("name", HUGE)
+def test_memory_for_matches_and_results_is_bounded_by_name(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    limited(monkeypatch, memory_bytes=16_000_000)
+    with pytest.raises(LimitExceeded, match="memory_bytes = 16,000,000") as told:
+        HUGE[name]()
+    assert "motif.limits.LIMITS = replace(motif.limits.LIMITS, memory_bytes=...)" in str(told.value)
+
+
+@pytest.mark.parametrize("name", HUGE)
+def test_results_are_bounded_by_name(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    limited(monkeypatch, result_rows=10_000)
+    with pytest.raises(LimitExceeded, match="result_rows = 10,000"):
+        HUGE[name]()
+
+
+def test_what_a_pick_leaves_out_is_no_row_of_the_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    limited(monkeypatch, result_rows=COUNT // 2)
+    found = motif.match(MANY, "SELECT a.v AS x, b.v AS y FROM SEQ(A a; B b) PICK FIRST b")
+    assert found.num_rows == COUNT // 2
+
+
+@pytest.mark.usefixtures("sorted_by_duckdb")
+def test_the_same_of_rows_that_duckdb_sorts(monkeypatch: pytest.MonkeyPatch) -> None:
+    for values in ({"memory_bytes": 40_000_000}, {"result_rows": 10_000}):
+        limited(monkeypatch, **values)
+        with pytest.raises(LimitExceeded, match=next(iter(values))):
+            motif.match(MANY, ALL_ROWS)
+
+
+def test_events_of_files_are_counted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    path = tmp_path / "events.csv"
+    path.write_text("ts,type,v\n" + "2026-01-01 00:00:00,A,1\n" * 400_000 + "2026-01-01 00:00:00,B,1\n")
+    limited(monkeypatch, memory_bytes=120_000_000)
+    assert motif.match(path, "SELECT a.v FROM SEQ(A a; B b)").num_rows == 0  # of one time, none is after another
+    limited(monkeypatch, memory_bytes=8_000_000)
+    with pytest.raises(LimitExceeded, match="memory_bytes = 8,000,000"):
+        motif.match(path, "SELECT a.v FROM SEQ(A a; B b)")

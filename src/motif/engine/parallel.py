@@ -12,6 +12,7 @@ from functools import partial
 
 import pyarrow as pa
 
+from motif.engine.budget import Budget
 from motif.engine.matcher import is_worth_compiling, loops_of
 from motif.engine.memory import expect_large_arrays
 from motif.engine.order import Arrangement, Layout
@@ -33,7 +34,9 @@ ROWS_PER_PIECE = 2 * ROWS_PER_CALL
 """The same of a piece, for which there is twice as much to do in Python: to search it, and to write what was found."""
 
 
-def match_rows(program: Program, rows: pa.Table, plan: Layout, *, compiled: bool | None) -> list[pa.Table]:
+def match_rows(
+    program: Program, rows: pa.Table, plan: Layout, *, compiled: bool | None, budget: Budget
+) -> list[pa.Table]:
     """Leaves of all matches in rows that are in no order."""
     expect_large_arrays()
     query, count = program.fingerprint, rows.num_rows
@@ -46,12 +49,13 @@ def match_rows(program: Program, rows: pa.Table, plan: Layout, *, compiled: bool
     shard = arrangement.shards(shards)
 
     def work(number: int) -> list[pa.Table]:
-        return list(_matches(Session(program, compiled=is_compiled), shard(number)))
+        return list(budget.counted(_matches(Session(program, compiled=is_compiled), shard(number))))
 
     with timed(query, count, compiled=is_compiled):
         if is_compiled and (pieces := pieces_of(count)) > 1 and is_for_pieces(program):
             size = min(-(-count // pieces), RUN_ROWS)
-            return list(leaves_by_piece(program, shard(0), compiled=True, size=size, at_once=pieces))
+            found = leaves_by_piece(program, shard(0), compiled=True, size=size, at_once=pieces)
+            return list(budget.counted(iter(found)))
         return [leaves for part in on_threads(work, shards) for leaves in part]
 
 

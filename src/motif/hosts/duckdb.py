@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import pyarrow as pa
 
+from motif.engine.budget import Budget
 from motif.engine.order import crossing, layout
 from motif.engine.parallel import match_rows
 from motif.engine.partitions import by_partition
@@ -237,9 +238,11 @@ def run_program(
             parts = _in_memory(program, source, compiled, progress)
         if parts is None:
             parts = _streamed(program, source, compiled, progress)
+    budget = source.database.budget
+    budget.check(sum(part.num_rows for part in parts))
     if not any(part.num_rows for part in parts):
         tell_unmet(row_tests(program), source, program.query.source)
-    return final_columns(program, source, by_partition(pa.concat_tables(parts), key_names(program)))
+    return final_columns(program, source, by_partition(pa.concat_tables(parts), key_names(program)), budget)
 
 
 def key_names(program: Program) -> list[str]:
@@ -261,19 +264,20 @@ def _in_memory(
         rows_in_memory(program, source, lambda: source.select(columns_sql(exprs)), progress),
         plan,
         compiled=compiled,
+        budget=source.database.budget,
     )
 
 
 def _streamed(program: Program, source: DuckSource, compiled: bool | None, progress: Progress | None) -> list[pa.Table]:
     session = Session(program, compiled=compiled)
     reader = source.database.reader(input_sql(program, source))
-    return list(_drive(session, source.database, reader, progress))
+    return list(source.database.budget.counted(_drive(session, source.database, reader, progress)))
 
 
-def final_columns(program: Planned, source: DuckSource, leaves: pa.Table) -> pa.Table:
-    """The output columns from what the engine returned."""
+def final_columns(program: Planned, source: DuckSource, leaves: pa.Table, budget: Budget | None = None) -> pa.Table:
+    """The output columns from what the engine returned, of which `budget` has counted all before."""
     if not program.outputs.is_plain:
-        return _scalars(program, source, leaves)
+        return _scalars(program, source, leaves, budget)
     columns = [leaves.column(expr.name) for _, expr in program.outputs.columns]  # type: ignore[union-attr]
     return pa.Table.from_arrays(columns, names=[name for name, _ in program.outputs.columns])
 
@@ -289,12 +293,12 @@ def _drive(
     yield from session.finish()
 
 
-def _scalars(program: Planned, source: DuckSource, leaves: pa.Table) -> pa.Table:
+def _scalars(program: Planned, source: DuckSource, leaves: pa.Table, budget: Budget | None) -> pa.Table:
     database = source.database
     database.add(_LEAVES, leaves)
     try:
         with user_errors(program.query.source, program):
-            return database.table(output_sql(program))
+            return database.table(output_sql(program), budget)
     finally:
         database.remove(_LEAVES)
 
@@ -366,7 +370,7 @@ def run_statement(
             return found
         database.add(clause.name, found)
     with _outer_errors(statement):
-        return database.table(statement.outer_sql)
+        return database.table(statement.outer_sql, database.budget)
 
 
 def _comes_back(kind: pa.DataType) -> bool:

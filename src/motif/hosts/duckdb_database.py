@@ -16,6 +16,7 @@ import duckdb
 import pyarrow as pa
 
 from motif import limits
+from motif.engine.budget import Budget
 from motif.engine.memory import half_of
 from motif.errors import (
     HostError,
@@ -107,6 +108,8 @@ class Database:
 
     def __init__(self, tables: Mapping[str, Any]) -> None:
         self.tables = list(tables)
+        self.budget = Budget(limits.LIMITS)
+        """Of the query that the database is for; what is asked again and again, as by a stream, is none of it."""
         files = {name: str(data) for name, data in tables.items() if is_path(data)}
         for name, path in files.items():
             if not Path(path).exists():
@@ -186,10 +189,11 @@ class Database:
             self.describe(sql)  # says the same with its place, unless it is a row that is to blame
             raise self._refused(error) from None
 
-    def table(self, sql: str, progress: Progress | None = None) -> pa.Table:
-        """The result of a query."""
+    def table(self, sql: str, budget: Budget | None = None) -> pa.Table:
+        """The result of a query, which is counted in the budget."""
         reader = self.reader(sql)
-        return pa.Table.from_batches(counted(self.batches(reader), progress), reader.schema)
+        found = (budget or Budget(limits.LIMITS)).counted(self.batches(reader))
+        return pa.Table.from_batches(found, reader.schema)
 
     def batches(self, reader: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
         """What a query gives; a row that it fails on is an error of the data."""
@@ -280,7 +284,8 @@ def _show(connection: duckdb.DuckDBPyConnection, kind: str, name: str, path: str
     try:
         heard(lambda: connection.execute(f"CREATE {kind} {quoted(name)} AS {select}"), connection.interrupt)
     except duckdb.Error as error:
-        raise MotifError(f"cannot read {path}: {Refused(error).message}") from None
+        told = Refused(error).message
+        raise beyond_limits(told) or MotifError(f"cannot read {path}: {told}") from None
 
 
 def _room() -> Room:

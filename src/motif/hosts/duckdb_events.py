@@ -216,6 +216,7 @@ def run_program(
     classes: frozenset[str] = frozenset(),
 ) -> pa.Table:
     """Matches of one planned query; `classes`: those that are no slip if no event has them."""
+    budget = source.database.budget
     with user_errors(program.query.source):
         plan = layout(program, source.types_of(crossing(program)))
         # Not held here, so that the engine can let go of the events once they are sorted.
@@ -225,15 +226,17 @@ def run_program(
                 program,
                 source,
                 classes,
-                rows_in_memory(program, source, lambda: input_sql(program, source), progress, is_bounded=False),
+                rows_in_memory(program, source, lambda: input_sql(program, source), progress, budget),
             ),
             plan,
             functions=Functions(functions),
             compiled=compiled,
+            budget=budget,
         )
+    budget.check(found.num_rows)
     if not found.num_rows:
         tell_unmet(event_tests(program, source.schema), source, program.query.source)
-    return final_columns(program, source, found)
+    return final_columns(program, source, found, budget)
 
 
 def _looked_over(program: EventProgram, source: DuckSource, classes: frozenset[str], events: pa.Table) -> pa.Table:

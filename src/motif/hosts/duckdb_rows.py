@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from motif import limits
+from motif.engine.budget import Budget, size_of
+from motif.engine.memory import half_of
 from motif.hosts.duckdb_database import Progress, counted
 from motif.hosts.duckdb_files import Unreadable
 from motif.plan.events.program import EventProgram
@@ -29,29 +32,41 @@ def rows_in_memory(
     source: DuckSource,
     sql: Callable[[], str],
     progress: Progress | None,
-    *,
-    is_bounded: bool = True,
+    budget: Budget | None = None,
 ) -> pa.Table:
-    """All rows in any order. `sql`: what DuckDB is asked for; `is_bounded`: raises `TooMuch` beyond `MEMORY_BYTES`."""
+    """All rows in any order. `sql`: what DuckDB is asked for; `budget`: where they are counted, else they are few.
+
+    Raises `TooMuch` where there is no budget for more than `MEMORY_BYTES`.
+    """
     own = source.own_rows(program)
     try:
         if own is not None:
-            return _held(own.pieces(), own.schema, progress, is_bounded)
+            return _held(own.pieces(), own.schema, progress, budget, is_new=not own.are_of_memory)
     except Unreadable as error:
         logging.getLogger("motif").info("DuckDB reads what Arrow cannot: %s", error)
     reader = source.database.reader(sql())
-    return _held(source.database.batches(reader), reader.schema, progress, is_bounded)
+    return _held(source.database.batches(reader), reader.schema, progress, budget)
 
 
-def _held(found: Iterator[pa.RecordBatch], schema: pa.Schema, progress: Progress | None, is_bounded: bool) -> pa.Table:
-    """`schema`: of nothing."""
+def _held(
+    found: Iterator[pa.RecordBatch],
+    schema: pa.Schema,
+    progress: Progress | None,
+    budget: Budget | None,
+    *,
+    is_new: bool = True,
+) -> pa.Table:
+    """`schema`: of nothing; `is_new`: takes memory that the caller has not given to it already."""
     held: list[pa.RecordBatch] = []
-    size = 0
+    size, most = 0, min(MEMORY_BYTES, half_of(limits.LIMITS) // 2)
     try:
         for batch in counted(found, progress):
             held.append(batch)
-            size += batch.nbytes if is_bounded else 0
-            if size > MEMORY_BYTES:
+            if budget is None:
+                size += batch.nbytes
+            elif is_new:
+                budget.hold(size_of(batch))
+            if size > most:
                 raise TooMuch
     except (TooMuch, Unreadable):
         if progress is not None:

@@ -164,7 +164,9 @@ class Consumer:
         count, written = int(state[consume.FIRED]), int(state[consume.ITEMS])
         state[consume.FIRED] = state[consume.ITEMS] = 0
         table = np.array(fired[: count * self._width], np.int64).reshape(-1, self._width)
-        return self.rows.matches(table, np.array(items[:written], np.int64), 0)
+        found = self.rows.matches(table, np.array(items[:written], np.int64), 0)
+        self.rows.hold(found)
+        return found
 
     @property
     def _width(self) -> int:

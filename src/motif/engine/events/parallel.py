@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from motif.engine.arrays import Array
+from motif.engine.budget import Budget
 from motif.engine.events.functions import Functions
 from motif.engine.events.merge import in_time_order
 from motif.engine.events.promising import promising
@@ -36,7 +37,13 @@ SKEWED = 0.5
 
 
 def match_events(
-    program: EventProgram, events: pa.Table, plan: Layout, *, functions: Functions, compiled: bool | None
+    program: EventProgram,
+    events: pa.Table,
+    plan: Layout,
+    *,
+    functions: Functions,
+    compiled: bool | None,
+    budget: Budget,
 ) -> pa.Table:
     """Leaves of all matches in events that are in no order."""
     expect_large_arrays()
@@ -56,7 +63,13 @@ def match_events(
 
     def work(number: int) -> pa.Table:
         return match_part(
-            program, shard(number), functions=functions, compiled=compiled, estimates=estimates, threads=threads
+            program,
+            shard(number),
+            functions=functions,
+            compiled=compiled,
+            estimates=estimates,
+            threads=threads,
+            budget=budget,
         )
 
     parts = on_threads(work, shards)

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from motif.engine.arrays import Array, Lanes, numpy_of, run_numbers, truth
+from motif.engine.budget import Budget
 from motif.engine.events.matches import EventMatches, Lists, nothing
 from motif.engine.matcher import Rows
 from motif.ir.event import Duration, EventCount
@@ -18,13 +19,19 @@ from motif.kernels.build import Join
 from motif.kernels.join import FAR
 from motif.kernels.known import Known
 from motif.plan.events.codegen import JoinCode
+from motif.plan.events.decision import choosing
+from motif.plan.events.outputs import Value, Whole
 from motif.plan.events.program import EventProgram, Mask
 from motif.plan.events.steps import Estimates, Lookup, Steps, compared
-from motif.plan.events.ways import Role
+from motif.plan.events.ways import Role, coincide
 from motif.plan.scalar import DAY, scale
 
 UNBOUNDED = -1
 SAMPLE = 10_000
+COPIES = 4
+"""Of the positions of a match at one time: as they were found, all together, in order, and what they are sorted by."""
+ITEM_COPIES = 2
+"""Of the events in lists."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +88,15 @@ class EventRows:
         table: pa.Table,
         estimates: Estimates | None = None,
         bounds: Array | None = None,
+        budget: Budget | None = None,
     ) -> None:
-        """`estimates`: of all events, where these are only a part; `bounds` of the partitions, if they are known."""
+        """`estimates`: of all events, where these are only a part; `bounds` of the partitions, if they are known.
+
+        `budget`: of the whole query, where this is only a part.
+        """
         self.program = program
+        self.budget = budget or Budget(program.limits)
+        self._held = 0
         self.table = table
         self._estimates = estimates
         self.rows = Rows(program, table, bounds)  # type: ignore[arg-type]  # reads only what both kinds of program have
@@ -177,6 +190,34 @@ class EventRows:
             if var in self.list_variables
         }
         return EventMatches(singles, lists, items, np.full(len(table), way))
+
+    def hold(self, found: EventMatches) -> None:
+        """Count matches that are held until they are put out, and what their rows of the result will take."""
+        per_match, per_item = self._sizes
+        self.budget.hold(int(len(found) * per_match + len(found.items) * per_item))
+        self._held += len(found)
+        if not (choosing(self.program.query.picks) or coincide(self.program.ways)):  # none of them is left out
+            self.budget.check(self._held)
+
+    @cached_property
+    def _sizes(self) -> tuple[float, float]:
+        """Bytes of a match, and of an event in a list of it."""
+        per_match, per_item = 8.0 * COPIES * (self.result_columns[1] + 1), 8.0 * ITEM_COPIES
+        for leaf in self.program.outputs.leaves:
+            match leaf:
+                case Value(column=column):
+                    per_match += self._width(column)
+                case Whole(is_list=is_list, columns=columns):
+                    size = sum(self._width(column) for _, column in columns)
+                    per_match, per_item = per_match + (0 if is_list else size), per_item + (size if is_list else 0)
+                case _:
+                    per_match += 8
+        return per_match, per_item
+
+    def _width(self, column: int) -> float:
+        """Bytes of a value of a column, as far as the events tell."""
+        array = self.rows.arrays[column]
+        return float(array.nbytes / max(len(array), 1))
 
     @cached_property
     def deadlines(self) -> Array:

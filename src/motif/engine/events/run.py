@@ -6,6 +6,7 @@ from functools import partial
 
 import pyarrow as pa
 
+from motif.engine.budget import Budget
 from motif.engine.events.consume import Consumer, drivers_of
 from motif.engine.events.ended import leaves_by_end
 from motif.engine.events.functions import Functions
@@ -53,10 +54,12 @@ def match_part(
     compiled: bool | None = None,
     estimates: Estimates | None = None,
     threads: int = 1,
+    budget: Budget | None = None,
 ) -> pa.Table:
     """The same of a part of all events; with a key, `in_time_order` brings the parts together."""
-    rows = EventRows(program, table, estimates)
+    rows = EventRows(program, table, estimates, budget=budget)
     matches = find_matches(rows, functions, compiled=compiled, in_order=False, threads=threads)
+    rows.budget.check(len(matches))
     return leaves_by_end(rows, matches, compiled=compiled, threads=threads)
 
 
