@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property, partial
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from motif.engine.answers import Answers, Enough
 from motif.engine.arrays import Array, Codebook, Lanes, bounds_of, flat, plain_type, to_lanes, truth
 from motif.engine.matches import Matches
 from motif.engine.pace import pays
@@ -24,7 +25,7 @@ from motif.kernels.native import Native
 from motif.plan import automaton as a
 from motif.plan.outputs import Folded
 from motif.plan.program import Program
-from motif.plan.scalar import Const, Fold, LabelAt, Lane, Read, as_int, lane, scalars
+from motif.plan.scalar import Const, Fold, LabelAt, Lane, Read, as_int, held, lane, scalars
 
 MOST_LABELS = 4_000_000
 STACK = 1_024
@@ -94,7 +95,7 @@ class Rows:
     def books(self) -> dict[pa.DataType, Codebook]:
         """Codes of everything that conditions compare by code, one book per type."""
         program = self.program
-        nodes = [n for parts in (*program.neighbours, *program.dependent) for part in parts for n in scalars(part)]
+        nodes = [n for parts in (*program.neighbours, *program.dependent) for part in parts for n in held(part)]
         columns = {n.column for n in nodes if isinstance(n, Read | Fold) and n.column is not None}
         coded = [self.arrays[c] for c in sorted(columns) if lane(program.types[c]) is Lane.CODE]
         constants: list[object] = list(program.variables)
@@ -115,7 +116,7 @@ class Rows:
 
 def is_worth_compiling(program: Program, rows: int) -> bool:
     """Whether the loop over so many rows is to be a compiled one."""
-    return pays(rows, partial(loops_of, program))
+    return not program.asks and pays(rows, partial(loops_of, program))
 
 
 def loops_of(program: Program) -> list[Native]:
@@ -137,23 +138,46 @@ def members(program: Program, name: str | None) -> Array:
 class Run:
     """The matching loop over `rows`; iterate over `matches` until it ends, then read `standing`."""
 
-    def __init__(self, rows: Rows, standing: Standing, *, compiled: bool) -> None:
+    def __init__(self, rows: Rows, standing: Standing, *, compiled: bool, answers: Answers | None = None) -> None:
+        """`answers`: what the host has said about these rows in runs before."""
         self.rows = rows
         self.program = rows.program
         self.standing = standing
-        self.compiled = compiled
+        self.compiled = compiled and not rows.program.asks
+        self.answers = Answers(rows) if answers is None and rows.program.asks else answers
 
     def matches(self) -> Iterator[Matches]:
         """Matches in chunks of bounded size."""
         if self.rows.count == 0:
             return
         try:
-            yield from self._matches()
+            yield from self._asking() if self.program.asks else self._matches()
         except OverflowError:
             raise QueryDataError(
                 "integer overflow in a condition across rows",
                 hint="CAST the columns to DOUBLE, or to a narrower DECIMAL",
             ) from None
+
+    def _asking(self) -> list[Matches]:
+        """The matches of the first search in which the host has answered everything."""
+        answers, hopes = self.answers, 0
+        assert answers is not None, "the host is asked"
+        while True:
+            standing = replace(self.standing, start=self.standing.start.copy(), number=self.standing.number.copy())
+            answers.begin(hopes)
+            failure: Exception | None = None
+            found: list[Matches] = []
+            try:
+                found = list(Run(self.rows, standing, compiled=False, answers=answers)._matches())
+            except (MotifError, OverflowError, Enough) as error:
+                failure = error
+            if not answers.resolve():
+                break
+            hopes = 0 if failure is not None else min(max(1, 2 * hopes), self.rows.count)
+        if failure is not None:
+            raise failure
+        self.standing.start[:], self.standing.number[:] = standing.start, standing.number
+        return found
 
     def _matches(self) -> Iterator[Matches]:
         loop = search_loop(self.program.markers, compiled=self.compiled)
@@ -313,6 +337,7 @@ class Run:
         for column in environment.columns:
             lanes = self.rows.lanes(column)
             arrays += [self._column(lanes.values), self._bytes(lanes.nulls)]
+        arrays += [self.answers.functions()] if self.answers is not None else []
         return (*arrays, *self._signatures(used))
 
     def _signatures(self, used: int) -> tuple[Any, ...]:

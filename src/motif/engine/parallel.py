@@ -40,7 +40,7 @@ def match_rows(
     """Leaves of all matches in rows that are in no order."""
     expect_large_arrays()
     query, count = program.fingerprint, rows.num_rows
-    is_compiled = compiled
+    is_compiled = False if program.asks else compiled
     if is_compiled is None:
         is_compiled = is_worth_compiling(program, count) or is_slow(query, count, partial(loops_of, program))
     arrangement = Arrangement(with_coded_keys(rows, plan.keys), plan)

@@ -32,7 +32,11 @@ FURTHER = 8
 def is_for_pieces(program: Program) -> bool:
     """Whether the search from a row depends on nothing before: not if conditions read the number of the match."""
     conditions = (part for parts in program.dependent for part in parts)
-    return not program.keys and not any(isinstance(node, Trying) for part in conditions for node in scalars(part))
+    return (
+        not program.asks
+        and not program.keys
+        and not any(isinstance(node, Trying) for part in conditions for node in scalars(part))
+    )
 
 
 def leaves_by_piece(

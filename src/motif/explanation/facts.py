@@ -200,6 +200,7 @@ def _variables(program: Program, row_sql: Callable[[Expr], str]) -> list[Variabl
             Part("its values", written.get("values", ())),
             Part("its neighbours", written.get("neighbours", ())),
             Part("the match", written.get("match", ())),
+            Part("the host, asked while matches are searched (slow)", written.get("host", ())),
         ]
         variables.append(Variable(condition.var, tuple(part for part in parts if part.conjuncts)))
     return variables

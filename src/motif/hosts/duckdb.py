@@ -17,6 +17,7 @@ from motif.engine.partitions import by_partition
 from motif.engine.session import Session
 from motif.errors import MotifError, QueryDataError, Span
 from motif.hosts.constants import value_of
+from motif.hosts.duckdb_answers import answers
 from motif.hosts.duckdb_database import Database, Progress, Refused, quoted
 from motif.hosts.duckdb_files import OwnRows, Wanted, footer_of, has_codes
 from motif.hosts.duckdb_rows import TooMuch, rows_in_memory
@@ -84,6 +85,7 @@ class DuckSource:
     """The input of one clause."""
 
     dialect = "duckdb"
+    answers = staticmethod(answers)
 
     def __init__(self, database: Database, ctes: str, relation: str, told: Told | None = None) -> None:
         self.database = database

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from motif.ir.expr import COMPARISONS, End
 from motif.ir.types import Kind
-from motif.plan.scalar import DAY, Base, Const, Fold, LabelAt, Lane, Op, Place, Read, Scalar, Trying, lane, scale
+from motif.plan.scalar import DAY, Ask, Base, Const, Fold, LabelAt, Lane, Op, Place, Read, Scalar, Trying, lane, scale
 
 MOST_NESTED = 32
 """Parts of a CASE from which its branches are written one after the other, not in each other."""
@@ -29,6 +29,8 @@ class Environment:
     sets: tuple[tuple[str, ...], ...] = ()
     folds: tuple[Fold, ...] = ()
     columns: tuple[int, ...] = ()
+    asks: int = 0
+    """How many conditions the host is asked for."""
     signature: int = 0
     """How many integers tell apart the histories that conditions can tell apart; 0 if too many."""
 
@@ -51,6 +53,7 @@ class Generator:
         self.sets: list[tuple[str, ...]] = []
         self.folds: list[Fold] = []
         self.columns: list[int] = []
+        self.asks = 0
         self.lines: list[str] = []
         self.reads: dict[Scalar, Value] = {}
 
@@ -82,16 +85,37 @@ class Generator:
 
     def environment(self) -> Environment:
         return Environment(
-            tuple(self.ints), tuple(self.floats), tuple(self.sets), tuple(self.folds), tuple(self.columns)
+            tuple(self.ints),
+            tuple(self.floats),
+            tuple(self.sets),
+            tuple(self.folds),
+            tuple(self.columns),
+            asks=self.asks,
         )
 
     # -- one condition
 
     def condition(self, parts: tuple[Scalar, ...]) -> list[str]:
-        """Statements that set `ok`."""
+        """Statements that set `ok`; the host is asked last, and only where all else holds."""
         self.lines, self.reads = [], {}
-        tests = [self.true(part) for part in parts]
-        return [*self.lines, f"ok = {' and '.join(tests)}"]
+        tests = [self.true(part) for part in parts if not isinstance(part, Ask)]
+        lines = [*self.lines, f"ok = {' and '.join(tests) or 'True'}"]
+        for part in parts:
+            if isinstance(part, Ask):
+                lines += ["if ok:", *(f"    {line}" for line in self.asked(part))]
+        return lines
+
+    def asked(self, node: Ask) -> list[str]:
+        """Statements that set `ok` to what the host says."""
+        self.lines, self.reads, self.asks = [], {}, max(self.asks, node.number + 1)
+        question = ["start"]
+        for arg in node.args:
+            if isinstance(arg, Read):
+                question.append(self.position(arg.place))
+            else:
+                value = self.value(arg)
+                question += [value.code, value.null]
+        return [*self.lines, f"ok = ask[{node.number}]({', '.join(question)}) == 1"]
 
     def position(self, place: Place) -> str:
         """The row at a place, mostly in a local; -1 where there is none."""
@@ -174,6 +198,8 @@ class Generator:
                 return Value("trying", "False")
             case Op():
                 return self.operator(node)
+            case Ask():
+                raise AssertionError("the host is asked for whole conditions")
 
     def operator(self, node: Op) -> Value:
         if node.name == "case":

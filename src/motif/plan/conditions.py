@@ -10,8 +10,10 @@ function of the host works in them.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from functools import reduce
 
 from motif.errors import UnsupportedQuery
 from motif.ir.expr import (
@@ -39,6 +41,7 @@ from motif.plan.scalar import (
     NATIVE,
     STRICT,
     STRING,
+    Ask,
     Base,
     Const,
     Fold,
@@ -66,6 +69,8 @@ class HostColumns:
         self.exprs: list[Expr] = []
         self.windowed = False
         """The host reads neighbours for some of them, so its order of equal rows must be kept."""
+        self.asks: list[Expr] = []
+        """Conditions over columns a0, a1, ... that the host decides while matches are searched."""
         self.absent: dict[int, Expr] = {}
         """What stands for a column where its row is missing, if that is not plainly NULL."""
 
@@ -86,26 +91,32 @@ class Condition:
     match: tuple[Scalar, ...] = ()
     texts: dict[str, list[Expr]] = field(default_factory=dict)
     """The conjuncts as written, by the part they went to; for `explain`."""
+    origins: dict[Scalar, Expr] = field(default_factory=dict)
+    """The same by what was made of them."""
 
 
 def split_conditions(
-    query: RowQuery, columns: HostColumns, ties: tuple[Expr, ...], source: Source
+    query: RowQuery, columns: HostColumns, ties: tuple[Expr, ...], source: Source, asked: Collection[Expr] = ()
 ) -> tuple[Condition, ...]:
-    """One `Condition` per variable of the pattern, in the order of the variables."""
+    """One `Condition` per variable of the pattern, in the order of the variables.
+
+    `asked`: what of them Motif can not decide, as was found out when types were known.
+    """
     defines = {define.var: define.condition for define in query.defines}
     return tuple(
-        _split(Lifter(query, columns, var, window(query, ties), source), source, defines.get(var))
+        _split(Lifter(query, columns, var, window(query, ties), source), source, defines.get(var), asked)
         for var in query.variables()
     )
 
 
-def _split(lifter: Lifter, source: Source, condition: Expr | None) -> Condition:
+def _split(lifter: Lifter, source: Source, condition: Expr | None, asked: Collection[Expr]) -> Condition:
     if condition is None:
         return Condition(lifter.var)
     row: list[Expr] = []
     neighbours: list[Scalar] = []
     match: list[Scalar] = []
-    texts: dict[str, list[Expr]] = {"row": [], "values": [], "neighbours": [], "match": []}
+    texts: dict[str, list[Expr]] = {"row": [], "values": [], "neighbours": [], "match": [], "host": []}
+    origins: dict[Scalar, Expr] = {}
     for conjunct in _conjuncts(condition):
         known = lifter.own_label(conjunct)
         if comparison := _of_values(lifter, known, source):
@@ -116,11 +127,12 @@ def _split(lifter: Lifter, source: Source, condition: Expr | None) -> Condition:
             row.append(lifter.row_expr(known))
             texts["row"].append(conjunct)
             continue
-        lifted = lifter.lift(known)
+        lifted = lifter.asked(known) if conjunct in asked else lifter.lifted(known)
         fixed = all(_is_fixed(part) for part in scalars(lifted))
         (neighbours if fixed else match).append(lifted)
-        texts["neighbours" if fixed else "match"].append(conjunct)
-    return Condition(lifter.var, _all_of(row), tuple(neighbours), tuple(match), texts)
+        texts["host" if isinstance(lifted, Ask) else "neighbours" if fixed else "match"].append(conjunct)
+        origins[lifted] = conjunct
+    return Condition(lifter.var, _all_of(row), tuple(neighbours), tuple(match), texts, origins)
 
 
 def _of_values(lifter: Lifter, expr: Expr, source: Source) -> Scalar | None:
@@ -190,10 +202,29 @@ def _is_fixed(node: Scalar) -> bool:
     match node:
         case Read(place=place):
             return place.base is Base.ROW
-        case Fold() | LabelAt() | Trying():
+        case Fold() | LabelAt() | Trying() | Ask():
             return False
         case _:
             return True
+
+
+def as_on_one_row(expr: Expr) -> Expr:
+    """The same with everything read from one row: the host gives it the same type."""
+
+    def own(node: Expr) -> Expr | None:
+        match node:
+            case At(arg=Label()):
+                return Literal("A")
+            case At(arg=arg):
+                return arg
+            case Aggregate(name="count") | Aggregate(arg=None) | MatchNumber():
+                return Literal(1)
+            case Aggregate(name=name, arg=arg) if arg is not None:
+                return Verbatim(("CAST(", " AS DOUBLE)"), (arg,)) if name == "avg" else arg
+            case _:
+                return None
+
+    return transform(expr, own)
 
 
 def _nothing(node: Expr) -> Expr | None:
@@ -255,6 +286,51 @@ class Lifter:
         """The expression as the host sees it, on one row."""
         return transform(expr, lambda node: node.arg if isinstance(node, At) else None)
 
+    def lifted(self, condition: Expr) -> Scalar:
+        """A condition for Motif, or else for the host."""
+        columns, windowed = len(self.columns.exprs), self.columns.windowed
+        try:
+            return self.lift(condition)
+        except UnsupportedQuery:
+            if not self.may_ask(condition):
+                raise
+            del self.columns.exprs[columns:]
+            self.columns.windowed = windowed
+            self.columns.absent = {n: expr for n, expr in self.columns.absent.items() if n < columns}
+        return self.asked(condition)
+
+    def may_ask(self, condition: Expr) -> bool:
+        """Whether the host can be asked about a condition: it is there, and can be given all that decides it."""
+        nodes = [node for node in walk(condition) if isinstance(node, Aggregate)]
+        known = all(not node.distinct and node.name != "array_agg" for node in nodes)
+        return known and self.source is not None and self.source.answers is not None
+
+    def asked(self, condition: Expr) -> Scalar:
+        """A whole condition that the host decides: of neighbours with the columns, of others while it is searched."""
+        if not self.needs_match(condition) and self.is_near(condition):
+            self.columns.windowed = True
+            return Read(self.columns.index(self.window.over(condition)), CURRENT)
+        args: list[Scalar] = []
+
+        def argument(node: Expr) -> Expr | None:
+            match node:
+                case At(arg=Label()):
+                    found: Scalar = LabelAt(self.place(node))
+                case At():
+                    found = Read(self.columns.index(node.arg), self.place(node))
+                case Aggregate():
+                    found = self.fold(node)
+                case MatchNumber():
+                    found = Trying()
+                case _:
+                    return None
+            if found not in args:
+                args.append(found)
+            return Column(f"a{args.index(found)}", node.span)
+
+        self.columns.asks.append(transform(condition, argument))
+        return Ask(len(self.columns.asks) - 1, tuple(args))
+
     def lift(self, expr: Expr) -> Scalar:
         """Hoist what one row decides, keep native operators, refuse the rest."""
         if reads_nothing(expr) and (known := self.constant(expr)) is not None:
@@ -307,6 +383,8 @@ class Lifter:
         return transform(expr, lambda node: replace(node, arg=Literal(None)) if isinstance(node, At) else None)
 
     def fold(self, node: Aggregate) -> Scalar:
+        if isinstance(node.arg, Label) and node.name in ("count", "min", "max"):
+            return self.lift(label_fold(node, self.query.members(node.var)))
         if node.arg is not None and any(isinstance(part, Label | MatchNumber) for part in walk(node.arg)):
             raise self.refused(node)
         column = None if node.arg is None else self.columns.index(node.arg)
@@ -322,3 +400,15 @@ class Lifter:
             "NULLIF, ABS, GREATEST, LEAST and DATE_DIFF; apply other functions to one row at a time or to rows at a "
             "fixed distance (PREV, NEXT), or filter on a measure outside",
         )
+
+
+def label_fold(node: Aggregate, members: tuple[str, ...]) -> Expr:
+    """An aggregate of CLASSIFIER(): there are only so many variables, so their rows are counted."""
+    if node.name == "count" and not node.distinct:
+        return replace(node, arg=None)
+    counts = {name: Call(">", (Aggregate("count", None, name), Literal(0))) for name in sorted(members)}
+    if node.name == "count":
+        each = [Call("case", (count, Literal(1), Literal(0))) for count in counts.values()]
+        return reduce(lambda one, other: Call("+", (one, other)), each)
+    names = sorted(counts, reverse=node.name == "max")
+    return Call("case", (*(part for name in names for part in (counts[name], Literal(name))), Literal(None)), node.span)

@@ -99,6 +99,7 @@ class _Writer:
         names += [f"p{k}" for k in range(len(environment.sets))]
         names += [f"{letter}{j}" for j in range(len(environment.folds)) for letter in "tu"]
         names += [f"{letter}{c}" for c in range(len(environment.columns)) for letter in "cz"]
+        names += ["ask"] if environment.asks else []
         names += ["sx", "sg"] if self.items else []
         lines = [f"{name} = env[{i}]" for i, name in enumerate(names)]
         lines += ["patience = settings[7]"] if self.items else []

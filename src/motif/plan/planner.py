@@ -12,13 +12,14 @@ from motif.ir.types import Kind, Schema, Type
 from motif.plan import automaton as a
 from motif.plan.bind import bind
 from motif.plan.calls import judge_rows
-from motif.plan.conditions import Condition, HostColumns, split_conditions, with_absent
+from motif.plan.conditions import Condition, HostColumns, as_on_one_row, split_conditions, with_absent
 from motif.plan.host_functions import window
 from motif.plan.markers import generate
 from motif.plan.outputs import Gather, Outputs, plan_outputs
-from motif.plan.program import Memory, Program, SortKey, Span
+from motif.plan.program import Asked, Memory, Program, SortKey, Span
 from motif.plan.scalar import (
     DAY,
+    Ask,
     Base,
     Fold,
     LabelAt,
@@ -26,11 +27,12 @@ from motif.plan.scalar import (
     Read,
     Scalar,
     Trying,
+    held,
     lane,
     scalars,
     scale,
 )
-from motif.plan.source import Source, extent, host_types
+from motif.plan.source import HostRefusal, Source, extent, host_types
 from motif.plan.typer import Typer
 
 _NUMBERS = (Kind.INTEGER, Kind.FLOAT, Kind.DECIMAL)
@@ -39,11 +41,28 @@ _NUMBERS = (Kind.INTEGER, Kind.FLOAT, Kind.DECIMAL)
 def plan(query: RowQuery, source: Source) -> Program:
     """Check the query against its input and compile it."""
     query = judge_rows(bind(query, source.schema), source)
+    asked: frozenset[Expr] = frozenset()
+    while True:
+        try:
+            return _planned(query, source, asked)
+        except _OnlyHost as found:
+            asked |= {found.condition}
+
+
+class _OnlyHost(Exception):
+    """Types show that Motif can not decide a condition, but the host can."""
+
+    def __init__(self, condition: Expr) -> None:
+        super().__init__()
+        self.condition = condition
+
+
+def _planned(query: RowQuery, source: Source, asked: frozenset[Expr]) -> Program:
     machine = a.compile_pattern(query)
     columns = HostColumns()
     keys = tuple(columns.index(key.expr) for key in query.partition)
     ties = _ties(query, source.schema)
-    conditions = split_conditions(query, columns, ties, source)
+    conditions = split_conditions(query, columns, ties, source, asked)
     row_columns = tuple(None if c.row is None else columns.index(c.row) for c in conditions)
     outputs = plan_outputs(query, source.schema, columns)
     time = columns.index(query.order[0].expr) if query.within and query.order else None
@@ -55,10 +74,11 @@ def plan(query: RowQuery, source: Source) -> Program:
     if source.dialect == "duckdb":  # Spark may take such a text for NULL
         _check_constants(query, conditions, source.schema)
     _check_measured(query, columns, types)
+    asks = _asks(query, conditions, columns, source)
     typer = Typer(types, source.dialect, query.source)
     typed = _Typed(query, typer, columns, source)
-    neighbours = tuple(typed.conditions(c.var, c.neighbours) for c in conditions)
-    dependent = tuple(typed.conditions(c.var, c.match) for c in conditions)
+    neighbours = tuple(typed.conditions(c, c.neighbours) for c in conditions)
+    dependent = tuple(typed.conditions(c, c.match) for c in conditions)
     variables = query.variables()
     markers, environment = generate(dependent, variables)
     memory = _memory(query, machine, dependent, variables, has_signature=environment.signature > 0)
@@ -86,6 +106,7 @@ def plan(query: RowQuery, source: Source) -> Program:
         within=_within(query, time, types),
         outputs=outputs,
         limits=limits.LIMITS,
+        asks=asks,
     )
 
 
@@ -175,14 +196,27 @@ class _Typed:
         self.columns = columns
         self.source = source
 
-    def conditions(self, var: str, parts: Iterable[Scalar]) -> tuple[Scalar, ...]:
-        return tuple(self.condition(var, part) for part in parts)
+    def conditions(self, condition: Condition, parts: Iterable[Scalar]) -> tuple[Scalar, ...]:
+        return tuple(self.part(condition, part) for part in parts)
+
+    def part(self, condition: Condition, part: Scalar) -> Scalar:
+        try:
+            return self.condition(condition.var, part)
+        except UnsupportedQuery as error:
+            origin = condition.origins.get(part)
+            if origin is None or isinstance(part, Ask) or self.source.answers is None:
+                raise
+            try:
+                self.source.types_of([as_on_one_row(origin)])
+            except HostRefusal:
+                raise error from None
+            raise _OnlyHost(origin) from None
 
     def condition(self, var: str, part: Scalar) -> Scalar:
         node = self.typer.typed(with_absent(part, self.columns, self.source))
         if node.type.kind not in (Kind.BOOLEAN, Kind.NULL):
             raise _not_a_condition(self.query, var, node.type, None)
-        for inner in scalars(node):
+        for inner in held(node):
             if isinstance(inner, Read) and inner.type.kind is Kind.OTHER:
                 raise UnsupportedQuery(
                     f"not supported in DEFINE: values of this type of different rows ({inner.type})",
@@ -191,6 +225,20 @@ class _Typed:
                     hint="compare a number, string, boolean or time made from it",
                 )
         return node
+
+
+def _asks(query: RowQuery, conditions: Sequence[Condition], columns: HostColumns, source: Source) -> tuple[Asked, ...]:
+    """What the host is asked while matches are searched."""
+    if not columns.asks:
+        return ()
+    assert source.answers is not None, "without it nothing is asked"
+    for condition in conditions:
+        for scalar, origin in condition.origins.items():
+            if isinstance(scalar, Ask):
+                [kind] = host_types(query.source, [as_on_one_row(origin)], source)
+                if kind.kind not in (Kind.BOOLEAN, Kind.NULL):
+                    raise _not_a_condition(query, condition.var, kind, origin)
+    return tuple(Asked(expr, source.answers) for expr in columns.asks)
 
 
 def _order(query: RowQuery, ties: tuple[Expr, ...], *, windowed: bool) -> tuple[SortKey, ...]:

@@ -20,6 +20,7 @@ from motif.plan.conditions import Condition
 from motif.plan.markers import Markers
 from motif.plan.outputs import Outputs
 from motif.plan.scalar import Fold, Read, Scalar, scalars
+from motif.plan.source import Answers
 
 VERSION = 1
 
@@ -51,6 +52,14 @@ class Memory:
     """They hold for one search only."""
     signed: tuple[bool, ...]
     """They hold only for paths with the same signature."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A condition over columns a0, a1, ..., and how the host is asked."""
+
+    expr: Expr
+    answers: Answers
 
 
 @dataclass(frozen=True)
@@ -86,6 +95,8 @@ class Program:
     within: Span | None
     outputs: Outputs
     limits: Limits
+    asks: tuple[Asked, ...] = ()
+    """Conditions that the host decides while matches are searched, by number."""
     version: int = VERSION
 
     @cached_property

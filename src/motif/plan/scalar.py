@@ -115,7 +115,19 @@ class Op:
     span: Span | None = field(default=None, compare=False)
 
 
-Scalar: TypeAlias = Read | Const | Fold | LabelAt | Trying | Op
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A whole condition that only the host can decide: its number, and what of the match it is decided by.
+
+    Rows are given as they are (a `Read` stands for its row), everything else as a value.
+    """
+
+    number: int
+    args: tuple[Scalar, ...]
+    type: Type = BOOLEAN
+
+
+Scalar: TypeAlias = Read | Const | Fold | LabelAt | Trying | Op | Ask
 
 NATIVE = (
     COMPARISONS
@@ -159,8 +171,16 @@ def scale(kind: Type) -> int:
 
 def scalars(node: Scalar) -> list[Scalar]:
     """The expression and everything in it."""
-    below = node.args if isinstance(node, Op) else ()
+    below = node.args if isinstance(node, Op | Ask) else ()
     return [node, *(inner for arg in below for inner in scalars(arg))]
+
+
+def held(node: Scalar) -> list[Scalar]:
+    """The same but for rows that the host is asked about, whose values are in no lane."""
+    below = node.args if isinstance(node, Op) else ()
+    if isinstance(node, Ask):
+        below = tuple(arg for arg in node.args if not isinstance(arg, Read))
+    return [node, *(inner for arg in below for inner in held(arg))]
 
 
 def as_int(value: object, kind: Type) -> int:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import Enum
-from typing import Protocol
+from typing import Any, Protocol, TypeAlias
 
 from motif.errors import HostError, Span
 from motif.ir.expr import Expr, walk
 from motif.ir.types import Schema, Type
+
+Answers: TypeAlias = "Callable[[Expr, Sequence[Any]], Sequence[Any]]"
+"""Whether a condition over columns a0, a1, ... holds (TRUE, FALSE, None, or an error) for each row of arguments."""
 
 
 class Verdict(Enum):
@@ -23,6 +26,11 @@ class Source(Protocol):
     """The input of one clause, as its host sees it."""
 
     dialect: str
+
+    @property
+    def answers(self) -> Answers | None:
+        """How the host is asked while matches are searched; None where it can not be."""
+        ...
 
     @property
     def schema(self) -> Schema:

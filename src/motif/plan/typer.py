@@ -18,6 +18,7 @@ from motif.plan.scalar import (
     NULL,
     STRING,
     TIMESTAMP,
+    Ask,
     Base,
     Const,
     Fold,
@@ -32,6 +33,8 @@ from motif.plan.scalar import (
     lane,
     scale,
 )
+
+_ASKED = frozenset({Kind.INTEGER, Kind.FLOAT, Kind.DECIMAL, Kind.BOOLEAN})
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +61,22 @@ class Typer:
                 return Op("/", (to_float(total), to_float(count)), FLOAT)
             case Fold():
                 return replace(node, type=self.fold_type(node))
+            case Ask(args=args):
+                return replace(node, args=tuple(map(self.asked, args)))
             case LabelAt() | Trying():
                 return node
             case Op():
                 return self.operator(node)
+
+    def asked(self, arg: Scalar) -> Scalar:
+        """What the host is asked about: rows as they are, and numbers."""
+        typed = self.typed(arg)
+        if isinstance(arg, Read | LabelAt) or (typed.type.kind in _ASKED and lane(typed.type) is not Lane.CODE):
+            return typed
+        span = arg.span if isinstance(arg, Fold) else None
+        raise self.refused(
+            Op("", (), span=span), f"an aggregate of type {typed.type} inside of a function", "compare it by itself"
+        )
 
     def fold_type(self, node: Fold) -> Type:
         """COUNT is an integer, SUM as wide as it can be, MIN and MAX as their argument."""
@@ -115,7 +130,9 @@ class Typer:
         unordered = kind.kind is Kind.OTHER or not all(arg.type.ordered for arg in agreed)
         if unordered and node.name not in ("=", "<>", "is distinct from", "is not distinct from"):
             what = f"values of type {kind}" if kind.kind is Kind.OTHER else "values of an enumeration"
-            raise self.error(node, f"{what} of different rows have no order here", "CAST them to VARCHAR or a number")
+            raise self.error(
+                node, f"{what} of different rows have no order here", "CAST them to VARCHAR or a number", kind
+            )
         return replace(node, args=agreed, type=BOOLEAN)
 
     def any_of(self, node: Op) -> Op:
@@ -238,12 +255,15 @@ class Typer:
         return Const(moment.date() if kind.kind is Kind.DATE else moment, kind)
 
     def clash(self, node: Op, left: Type, right: Type) -> MotifError:
+        other = left if left.kind is Kind.OTHER else right
         return self.error(
-            node, f"cannot compare or combine {left} with {right}", "CAST one side to the type of the other"
+            node, f"cannot compare or combine {left} with {right}", "CAST one side to the type of the other", other
         )
 
-    def error(self, node: Op, message: str, hint: str | None = None) -> MotifError:
-        return QueryBindError(message, source=self.source, span=node.span, hint=hint)
+    def error(self, node: Op, message: str, hint: str | None = None, kind: Type = NULL) -> MotifError:
+        """`kind`: of values that only the host may know what to do with."""
+        error = UnsupportedQuery if kind.kind is Kind.OTHER else QueryBindError
+        return error(message, source=self.source, span=node.span, hint=hint)
 
     def refused(self, node: Op, what: str, hint: str) -> MotifError:
         return UnsupportedQuery(f"not supported in {self.where}: {what}", source=self.source, span=node.span, hint=hint)

@@ -142,6 +142,8 @@ class ExprWriter:
             return self.rng.choice(self._special_predicates())
         if chance < 0.46:
             return self._short_form(kind, value)
+        if chance < 0.49 and self.define:
+            return self._host_function()
         operator = self.rng.choice(("=", "<>", "<", "<=", "<=", ">", ">=", ">=", "IS NOT DISTINCT FROM"))
         return f"({value} {operator} {self.value(kind, 1)})"
 
@@ -162,6 +164,23 @@ class ExprWriter:
             forms.append(f"({name} {negation}LIKE {quantifier} ('a%', '%b'))")
         return self.rng.choice(forms)
 
+    def _host_function(self) -> str:
+        """A condition of DEFINE that only the host can decide, over values of different rows."""
+        one, other = (self._prefix(self._variable()) for _ in range(2))
+        forms = (
+            f"({one}c || {other}c <> 'ab')",
+            f"(UPPER({one}c || LAST({other}c, 1)) >= 'B')",
+            f"({one}c LIKE {other}c || '%')",
+            f"(LENGTH({one}c || FIRST({other}c)) = 2)",
+            f"(ROUND(({one}v + {other}v) / 2) <= 3)",
+            f"(SIGN({one}v - {other}v) <= 0)",
+            f"(FLOOR(SUM({one}v) / COUNT(*)) < 4)",
+            f"(ROUND(AVG({other}v)) >= SIGN({one}v))",
+            f"(LOWER(CLASSIFIER() || {other}c) <> 'ab')",
+            f"(ROUND({one}v / MATCH_NUMBER()) <= 4 AND {other}v IS NOT NULL)",
+        )
+        return self.rng.choice(forms)
+
     def _special_predicates(self) -> tuple[str, ...]:
         label = self.rng.choice(self.labels)
         prefix = self._prefix(self._variable())
@@ -176,6 +195,9 @@ class ExprWriter:
             "(MATCH_NUMBER() <= 2)",
             f"({prefix}c LIKE '{self.rng.choice(('a%', '_', '%b%'))}')",
             f"(COUNT(*) <= {self.rng.randint(2, 4)})",
+            f"(MAX(CLASSIFIER()) >= '{label}')",
+            f"(MIN(CLASSIFIER({self.rng.choice(self.names)})) = '{label}')",
+            f"(COUNT(CLASSIFIER()) <= {self.rng.randint(2, 4)})",
             f"(COUNT({self.rng.choice(self.names)}.*) < {self.rng.randint(2, 4)})",
             f"(SUM({prefix}v) <= {self.rng.randint(5, 12)})",
             "(ts - FIRST(ts) <= INTERVAL '5' MINUTE)",

@@ -63,6 +63,7 @@ class SparkSource:
     """The input of one clause."""
 
     dialect = "spark"
+    answers = None
 
     def __init__(self, frame: DataFrame) -> None:
         self.frame = frame
