@@ -19,6 +19,7 @@ import pytest
 import motif
 from motif.ir.event import EventQuery
 from motif.ir.expr import Call, Expr, walk
+from motif.testing import change_fuzz
 from motif.testing.event_generate import COLUMNS as EVENT_COLUMNS
 from motif.testing.event_generate import random_stream
 from motif.testing.fuzz import campaign
@@ -90,6 +91,15 @@ def _arriving(rng: random.Random, table: pa.Table, time: str, lateness: int) -> 
         piece = table.take(pa.array(order[position : position + size]))
         yield piece.to_pylist() if rng.random() < 0.5 else piece
         position += size
+
+
+def test_a_changed_query_goes_on_as_if_it_had_always_been_there() -> None:
+    """Or it is refused by name."""
+    tally = campaign(500, 60, check=change_fuzz.check_seed)
+    assert not tally.differences, "\n\n".join(tally.differences)
+    assert tally.cases >= 60
+    assert tally.matched >= 20
+    assert any(name.startswith("refused: events that were only the last") for name in tally.features)
 
 
 def test_the_cases_have_every_construct() -> None:
