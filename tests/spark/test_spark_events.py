@@ -118,7 +118,7 @@ def test_without_a_key_the_answer_is_that_in_process(spark: SparkSession) -> Non
     local = frame.withColumn("ts", frame["ts"].cast("timestamp_ntz"))
     frames = {}
     for name, query in UNKEYED.items():
-        program, _ = Stack(frame, Stream()).plan(parse_events(query, "spark"), {})
+        program, _ = Stack(frame, Stream(), [parsed := parse_events(query, "spark")]).plan(parsed, {})
         assert (why_one_task(program) is not None) == (name in IN_ONE_TASK), name
         frames[name] = motif.match(frame, query)
     frames["sequence, no zone"] = motif.match(local, UNKEYED["sequence"])

@@ -149,6 +149,27 @@ def test_matches_are_events_for_the_next_query() -> None:
     assert pairs(before) == [(2, 1)], "P begins with its a: the other a must come before that"
 
 
+@pytest.mark.parametrize("order", [[], ["x"], ["x", "k"]])
+def test_a_match_stands_right_behind_its_last_event(order: list[str]) -> None:
+    """All at one time: a stack finds what the pattern finds that is nested, in a table and in a stream."""
+    events = stream((0, "A", 1, 1), (0, "B", 2, 2), (0, "C", 3, 3), (0, "A", 4, 4), (0, "B", 5, 5), (0, "C", 6, 6))
+    pair = "DEFINE P SELECT a.x AS ax, b.x AS bx, a.k AS ak FROM SEQ(A a; B b)"
+    stacks = {
+        "SEQ(SEQ(A a; B b); C c)": [pair, "SELECT p.ax AS a, p.bx AS b, c.x AS c FROM SEQ(P p; C c)"],
+        "SEQ(C c; SEQ(A a; B b))": [pair, "SELECT p.ax AS a, p.bx AS b, c.x AS c FROM SEQ(C c; P p)"],
+        "ALL(SEQ(A a; B b), C c)": [pair, "SELECT p.ax AS a, p.bx AS b, c.x AS c FROM ALL(P p, C c)"],
+    }
+    for pattern, stack in stacks.items():
+        nested = f"SELECT a.x AS a, b.x AS b, c.x AS c FROM {pattern} WHERE a.k < 9"
+        expected = motif.match(events, nested, order_by=order).select(["a", "b", "c"]).to_pylist()
+        assert expected or not order
+        live = motif.Stream(stack, events.schema, order_by=order)
+        pushed = pa.concat_tables([live.push(events.slice(3)), live.push(events.slice(0, 3)), live.close()])
+        for found in (motif.match(events, stack, order_by=order), pushed):
+            rows = found.select(["a", "b", "c"]).to_pylist()
+            assert sorted(map(str, rows)) == sorted(map(str, expected)), pattern
+
+
 def test_a_stack_is_one_after_the_other() -> None:
     first = "SELECT * FROM SEQ(A a; B b) WITHIN 10 s RETURN P(a.x AS ax, b.x AS bx)"
     by_hand = motif.match(EVENTS, first)

@@ -476,6 +476,7 @@ ACCEPTED: dict[str, tuple[str, str]] = {
     "events are put in order": (PAIR, PAIR.replace("A a;", "A a+;")),
     "events need not be put in order": (PAIR.replace("A a;", "A a+;"), PAIR),
     "only the beginning changes": (PAIR, PAIR.replace("SEQ(A a; B b)", "SEQ(A a; A c; B b)")),
+    "what is always last": ("SELECT a.x AS a, b.x AS b FROM OR(B a, D b)",) * 2,
     "the same rows": (ROWS, ROWS),
     "other measures": (ROWS, ROWS.replace("SUM(y) AS s", "MAX(y) - MIN(y) AS s, COUNT(*) AS n")),
     "fewer measures": (ROWS, ROWS.replace(", SUM(y) AS s", "")),

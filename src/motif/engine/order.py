@@ -118,7 +118,7 @@ class Arrangement:
     @cached_property
     def order(self) -> list[Array]:
         """What the rows of a partition are sorted by."""
-        return [key for item in self.plan.order for key in _sort_keys(flat(self.rows.column(item.column)), item)]
+        return [key for item in self.plan.order for key in sort_keys(flat(self.rows.column(item.column)), item)]
 
     def in_order(self) -> pa.Table:
         """All rows in order, with only the columns the program reads."""
@@ -188,7 +188,7 @@ class Arrangement:
         """Whether each row comes after the one before, and no partition goes on after another has begun."""
         keys = [_rank(flat(rows.column(key))) for key in self.plan.keys]
         known = [key for key in keys if key is not None]
-        order = [key for item in self.plan.order for key in _sort_keys(flat(rows.column(item.column)), item)]
+        order = [key for item in self.plan.order for key in sort_keys(flat(rows.column(item.column)), item)]
         return len(known) == len(keys) and _is_rising([*known, *order])
 
     def _cut(self, place: int, shards: int) -> int:
@@ -230,7 +230,7 @@ class Arrangement:
         places = rows if self.members is None else self.members[rows]
         breakers: list[Array] = []
         for item in self.plan.ties:
-            breakers += _sort_keys(taken(flat(self.rows.column(item.column)), places), item)
+            breakers += sort_keys(taken(flat(self.rows.column(item.column)), places), item)
         if self.arrival is not None:
             breakers.append(self.arrival[rows])
         sequence = sequence.copy()
@@ -276,7 +276,7 @@ def arrange(rows: pa.Table, plan: Layout) -> pa.Table:
     return Arrangement(with_coded_keys(rows, plan.keys), plan).in_order()
 
 
-def _sort_keys(array: pa.Array, item: SortColumn) -> list[Array]:
+def sort_keys(array: pa.Array, item: SortColumn) -> list[Array]:
     """Integers that sort as the column should: flags for NULL if there are any, then values."""
     lanes = _ordinals(array, item.type)
     values = ~lanes.values if item.descending else lanes.values

@@ -99,7 +99,7 @@ def duckdb_facts(queries: Sequence[EventQuery], data: Any, options: EventOptions
     from motif.hosts import duckdb, duckdb_events
 
     raise_first(duckdb_events.stack_errors(data, queries, options.stream, options.functions))
-    stack = duckdb_events.Stack(data, options.stream)
+    stack = duckdb_events.Stack(data, options.stream, queries)
     for number, query in enumerate(queries, 1):
         program, source = stack.plan(query, options.functions)
         masks = _masks(program, duckdb.row_sql)
@@ -179,7 +179,7 @@ def spark_facts(queries: Sequence[EventQuery], data: Any, options: EventOptions)
     from motif.hosts.spark import batch, events
 
     raise_first(events.stack_errors(data, queries, options.stream, options.functions))
-    stack = events.Stack(data, options.stream)
+    stack = events.Stack(data, options.stream, queries)
     for number, query in enumerate(queries, 1):
         program, source = stack.plan(query, options.functions)
         masks = _masks(program, batch.row_sql)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from motif.hosts.duckdb_rows import rows_in_memory
 from motif.hosts.kept_plans import kept, text_key
 from motif.ir.event import EventQuery
 from motif.ir.expr import Call, Column
+from motif.plan.events.places import RANK, START, first_names, last_names, total_order
 from motif.plan.events.planner import bind_event_errors, plan_events
 from motif.plan.events.program import EventProgram, Mask, Stream
 from motif.plan.events.slips import (
@@ -34,8 +36,6 @@ from motif.plan.events.slips import (
 from motif.plan.unmet import tell_unmet
 from motif.slips import tell
 
-START = "__motif_start"
-"""The column that says where composite events begin."""
 BASE = "__motif_events"
 """The table of events where there is one input without a name."""
 LOOKED_AT = 1 << 16
@@ -53,7 +53,7 @@ def match_stack(
     progress: Progress | None = None,
 ) -> pa.Table:
     """Matches of the last query; the matches of those before it are events for those after them."""
-    stack = Stack(data, stream)
+    stack = Stack(data, stream, queries)
     for query in queries[:-1]:
         stack.add(query, _answer(stack, query, functions, compiled, None))
     return _answer(stack, queries[-1], functions, compiled, progress)
@@ -71,7 +71,7 @@ def _answer(
 def stack_errors(data: Any, queries: Sequence[EventQuery], stream: Stream, functions: Callables) -> list[MotifError]:
     """What is wrong with queries whose text is fine; earlier ones are run over no events."""
     try:
-        stack = Stack(data, stream)
+        stack = Stack(data, stream, queries)
         for query in queries:
             source = stack.source(query)
             if unknown := bind_event_errors(query, source.schema):
@@ -88,7 +88,7 @@ def stack_errors(data: Any, queries: Sequence[EventQuery], stream: Stream, funct
 class Stack:
     """The events that queries see: the input, and the matches of queries before."""
 
-    def __init__(self, data: Any, stream: Stream) -> None:
+    def __init__(self, data: Any, stream: Stream, queries: Sequence[EventQuery]) -> None:
         self.inputs = dict(data) if isinstance(data, Mapping) else {BASE: data}
         if not self.inputs:
             raise MotifError("there are no events: the mapping is empty")
@@ -97,6 +97,14 @@ class Stack:
         self.database = Database(self.inputs)
         self.composites: list[tuple[str, str]] = []
         """Class and table of matches that are events."""
+        self.last = queries[-1]
+        self.known: dict[str, str] = {}
+        """Columns of all inputs of a stack of queries, and their types: events are ordered by them."""
+        if len(queries) > 1:
+            everything = f"({self._inputs(self.inputs)})"
+            self.known = dict(self.database.describe(f"SELECT * FROM {everything}"))
+            schema = DuckSource(self.database, "", everything).schema
+            self.stream = replace(stream, total=total_order(queries, self._typed(stream), schema))
 
     @property
     def classes(self) -> frozenset[str]:
@@ -105,7 +113,9 @@ class Stack:
 
     def plan(self, query: EventQuery, functions: Callables) -> tuple[EventProgram, DuckSource]:
         """Check the query against its events and compile it."""
-        key = text_key(query, self.named, self.stream, tuple(self.composites), frozenset(functions))
+        key = text_key(
+            query, self.named, self.stream, tuple(self.composites), frozenset(functions), self._is_followed(query)
+        )
         [found] = planned(self.database, key, lambda: [self._planned(query, functions)])
         return found
 
@@ -115,24 +125,48 @@ class Stack:
 
     def planned(self, query: EventQuery, source: DuckSource, functions: Callables) -> EventProgram:
         """The query compiled for events as those of the stack."""
-        stream = self.stream
-        if self.named and stream.type is None:
-            stream = Stream(stream.time, "type", stream.order_by)
+        stream = self._typed(self.stream)
         if self.composites:
-            stream = Stream(stream.time, stream.type, stream.order_by, START)
-        program = plan_events(query, source, stream, functions)
+            stream = replace(stream, start=START)
+        program = plan_events(query, source, stream, functions, is_followed=self._is_followed(query))
         if not program.outputs.is_plain:  # lets DuckDB look at the items before any row is read
             run_program(program, source.empty(), functions)
         return program
 
+    def _is_followed(self, query: EventQuery) -> bool:
+        """Whether its matches are events for others."""
+        return query is not self.last and query.name is not None
+
+    def _typed(self, stream: Stream) -> Stream:
+        """Of several inputs, their names are classes."""
+        return replace(stream, type="type") if self.named and stream.type is None else stream
+
     def source(self, query: EventQuery) -> DuckSource:
         """The events of a query as one table."""
-        parts = [self._input(name) for name in self._chosen(query)]
-        parts += [self._composite(name, table) for name, table in self.composites]
-        if len(parts) == 1 and not self.named:
+        if not self.composites and not self.named:
             return DuckSource(self.database, "", quoted(BASE))
         self._check_columns()
+        inputs = self._inputs(self._chosen(query))
+        if not self.composites:
+            return DuckSource(self.database, "", f"({inputs}) AS events")
+        parts = [self._placed(inputs), *(self._composite(name, table) for name, table in self.composites)]
         return DuckSource(self.database, "", f"({' UNION ALL BY NAME '.join(parts)}) AS events")
+
+    def _inputs(self, names: Iterable[str]) -> str:
+        events = " UNION ALL BY NAME ".join(map(self._input, names))
+        if not self.stream.total:
+            return events
+        own = {column.casefold() for column, _ in self.database.describe(events)}
+        lacking = [(name, kind) for name, kind in self.known.items() if name.casefold() not in own]
+        nulls = "".join(f", CAST(NULL AS {kind}) AS {quoted(name)}" for name, kind in lacking)
+        return f"SELECT *{nulls} FROM ({events})" if lacking else events
+
+    def _placed(self, inputs: str) -> str:
+        """Events that are no matches, with what they are ordered by where matches stand between them."""
+        total, stream = [row_sql(expr) for expr in self.stream.total], self.stream
+        names = [*last_names(stream), *first_names(stream)]
+        own = "".join(f", {value} AS {name}" for name, value in zip(names, total * 2, strict=True))
+        return f"SELECT *, NULL AS {START}, NULL AS {RANK}{own} FROM ({inputs})"
 
     def _chosen(self, query: EventQuery) -> list[str]:
         if not self.named or query.input is None:
@@ -148,8 +182,7 @@ class Stack:
         columns = {column.casefold() for column, _ in self.database.describe(f"SELECT * FROM {quoted(name)}")}
         kind = self.stream.type or "type"
         own_class = "" if kind.casefold() in columns or not self.named else f", {literal(name)} AS {quoted(kind)}"
-        start = f", NULL AS {START}" if self.composites else ""
-        return f"SELECT *{own_class}{start} FROM {quoted(name)}"
+        return f"SELECT *{own_class} FROM {quoted(name)}"
 
     def _composite(self, name: str, table: str) -> str:
         kind = self.stream.type or "type"

@@ -96,13 +96,12 @@ def linked(
     if isinstance(queries[0], RowQuery):
         return [_row_link(queries[0], data, options)]
     functions = Functions(events.functions, skips_errors=options.on_error == "skip")
+    patterns = [query for query in queries if isinstance(query, EventQuery)]
     links: list[Link] = []
-    for number, query in enumerate(queries):
-        stack = Stack(data, events.stream)
-        for link, before in zip(links, queries, strict=False):
-            assert isinstance(before, EventQuery)
+    for number, query in enumerate(patterns):
+        stack = Stack(data, events.stream, patterns)
+        for link, before in zip(links, patterns, strict=False):
             stack.add(before, link.nothing)
-        assert isinstance(query, EventQuery)
         program, source = stack.plan(query, functions.registered)
         tables = [table for _, table in stack.composites]
         links.append(_link(program, source, input_sql(program, source), tables[:number], functions, options))

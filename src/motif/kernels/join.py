@@ -18,7 +18,7 @@ step        1, or -1 to try late candidates first; distinct: 1 where another lev
 p_at/s_at/c_at  where the level's own part begins in positions, starts and codes
 positions   candidates of each level, grouped, in order; starts[group]: where a group begins;
 codes       the group that an event of the source level asks for
-time, begin of each event; clock, opening: the same in the unit of WITHIN
+time, begin of each event; head_at: the position at which it begins; clock, opening: times in the unit of WITHIN
 fixed       an event the level must bind, or -1; alive: 0 for consumed events
 bound       the event a level binds; count, item_at, items: the list it binds; item_cursor: where in `positions`
             each event of an EACH list was found; cursor, end: candidates of a level that are left
@@ -66,7 +66,8 @@ def join(
     codes: Any,
     bounds: Any,
     time: Any,
-    begin: Any,
+    begin: Any,  # noqa: ARG001 - read by generated statements
+    head_at: Any,
     clock: Any,
     opening: Any,
     fixed: Any,
@@ -157,8 +158,8 @@ def join(
         if not entering and (what == 1 or what == 4):
             level -= 1
             continue
-        left_time = -far
-        right_begin = far
+        left = -1
+        right = far
         open_least = -far
         if entering or intervals:
             after = bounds[segment] - 1
@@ -197,19 +198,16 @@ def join(
                 if order[level * depth + e] < 0:
                     has_left = True
                     after = max(after, tail)
-                    left_time = max(left_time, time[tail])
+                    left = max(left, tail)
                 elif order[level * depth + e] > 0:
                     has_right = True
                     before = min(before, head)
                     if intervals:
                         if kind[e] == 0:
-                            if begin[head] != time[head]:
-                                right_begin = min(right_begin, begin[head])
+                            right = min(right, head_at[head])
                         else:
                             for i in range(count[e]):
-                                at = items[item_at[e] + i]
-                                if begin[at] != time[at]:
-                                    right_begin = min(right_begin, begin[at])
+                                right = min(right, head_at[items[item_at[e] + i]])
             if what != 0 and not has_left and within >= 0:
                 open_least = clock[last_single] - within
             if entering:
@@ -306,9 +304,7 @@ def join(
                 if consuming and alive[pos] == 0:
                     continue
                 if intervals:
-                    if begin[pos] != time[pos] and begin[pos] <= left_time:
-                        continue
-                    if time[pos] >= right_begin or opening[pos] < open_least:
+                    if head_at[pos] <= left or pos >= right or opening[pos] < open_least:
                         continue
                 if distinct[level] != 0:
                     for e in range(level):

@@ -79,7 +79,7 @@ def event_report(
     from motif.report.page import ClausePart, render
 
     facts = list(duckdb_facts(queries, data, options))
-    stack = Stack(data, options.stream)
+    stack = Stack(data, options.stream, queries)
     parts = []
     for query, known in zip(queries, facts, strict=True):
         sample = event_sample(bound_by_query(stack, query, options.functions))

@@ -245,7 +245,7 @@ class WayJoin:
     def _arguments(self, plan: Plan) -> tuple[list[Any], list[Any], list[Any]]:
         rows = self.rows
         own = list(map(self._ints, plan.static)) if self.compiled else plan.static  # only read
-        moments = (rows.time, rows.begin, rows.clock, rows.opening)
+        moments = (rows.time, rows.begin, rows.head if rows.intervals else rows.begin, rows.clock, rows.opening)
         columns = {id(part): self._column(part) for part in moments}  # often all the same
         times = [self._column(rows.bounds), *(columns[id(part)] for part in moments)]
         return [*own, *self._flat(self.groups)], times, self._work(self.groups)

@@ -116,6 +116,13 @@ class EventMatches:
             order = np.lexsort(keys[::-1])
         return self.take(self.settled(order, keys, variables))
 
+    def ranks(self, variables: Sequence[str]) -> Array:
+        """The number of each match in that order."""
+        keys = self.keys(variables)
+        ranks = np.empty(len(self), np.int64)
+        ranks[self.settled(np.lexsort(keys[::-1]), keys, variables)] = np.arange(len(self))
+        return ranks
+
     def keys(self, variables: Sequence[str]) -> list[Array]:
         """Numbers to sort by for that order; of lists, only the events at either end are in them."""
         if not self.lists:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from types import SimpleNamespace
 from typing import assert_never
 
@@ -19,7 +20,7 @@ from motif.engine.pace import pays
 from motif.ir.expr import End
 from motif.ir.types import Type
 from motif.kernels.build import native_fold
-from motif.plan.events.outputs import EventLeaf, Folded, MatchId, Moment, Value, Whole
+from motif.plan.events.outputs import Edge, EventLeaf, Folded, MatchId, Moment, Rank, Value, Whole
 from motif.plan.outputs import Folded as RowFolded
 from motif.plan.outputs import leaf_name
 from motif.plan.scalar import Lane, lane
@@ -57,6 +58,10 @@ class EventMeasures:
                 return self.folded(leaf)
             case Whole():
                 return self.whole(leaf)
+            case Edge(column=column, at_end=at_end):
+                return self.take(column, self.matches.last() if at_end else self.beginning)
+            case Rank():
+                return arrow(self.matches.ranks(self.rows.program.variables))
             case _:
                 assert_never(leaf)
 
@@ -67,17 +72,19 @@ class EventMeasures:
         return self.take(self.rows.program.time, self.matches.last())
 
     def start(self) -> pa.Array:
-        """Where there are composite events the earliest beginning need not be that of the first event."""
-        program = self.rows.program
+        program, arrays = self.rows.program, self.rows.rows.arrays
         if program.start is None:
-            return self.take(program.time, self.matches.first())
-        firsts = [
-            min(self.matches.events_of(match), key=lambda e: int(self.rows.begin[e]))
-            for match in range(len(self.matches))
-        ]
-        arrays = self.rows.rows.arrays
-        begins = pc.coalesce(arrays[program.start], arrays[program.time])
-        return taken(begins, np.array(firsts, np.int64))
+            return self.take(program.time, self.beginning)
+        return taken(pc.coalesce(arrays[program.start], arrays[program.time]), self.beginning)
+
+    @cached_property
+    def beginning(self) -> Array:
+        """The event with which each match begins: where there are composite events it need not be the first."""
+        if self.rows.program.start is None:
+            return self.matches.first()
+        begin, head = self.rows.begin, self.rows.head
+        events = (self.matches.events_of(match) for match in range(len(self.matches)))
+        return np.array([min(own, key=lambda e: (begin[e], head[e])) for own in events], np.int64)
 
     # -- events of a variable
 

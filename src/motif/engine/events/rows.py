@@ -12,6 +12,7 @@ import pyarrow as pa
 from motif.engine.arrays import Array, Lanes, numpy_of, run_numbers, truth
 from motif.engine.budget import Budget
 from motif.engine.events.matches import EventMatches, Lists, nothing
+from motif.engine.events.places import heads
 from motif.engine.matcher import Rows
 from motif.ir.event import Duration, EventCount
 from motif.ir.types import Kind, Type
@@ -144,6 +145,11 @@ class EventRows:
             return self.time
         nulls = self.rows.lanes(start).nulls
         return np.where(nulls == 1, self.time, self._moments(start))
+
+    @cached_property
+    def head(self) -> Array:
+        """Per event, the first position that is not before it."""
+        return heads(self)
 
     @property
     def intervals(self) -> bool:

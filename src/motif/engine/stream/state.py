@@ -99,7 +99,7 @@ def why_not(saved: Needs, wanted: Needs) -> str | None:
             return f"{of} changed\n  from {before or 'none'}\n  to   {now or 'none'}"
     if missing := [column for column in wanted.columns if column not in saved.columns]:
         return f"it reads what was not kept: {', '.join(missing)}"
-    if saved.lasting is not None and not set(wanted.lasting or ["all"]) <= set(saved.lasting):
+    if saved.lasting is not None and (wanted.lasting is None or not set(wanted.lasting) <= set(saved.lasting)):
         return "events that were only the last of a match were let go, and it looks for others after them"
     if saved.span is not None and (wanted.span is None or wanted.span > saved.span):
         return "its window is longer than events were kept"

@@ -9,7 +9,7 @@ A query whose matches are events for other queries is worked out anew for each o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
 from typing import Any
@@ -36,12 +36,11 @@ from motif.ir.event import Duration, EventQuery
 from motif.ir.expr import Column, Literal
 from motif.ir.types import Kind, Type
 from motif.plan.events.decision import choosing
+from motif.plan.events.places import START, first_names, last_names, total_order
 from motif.plan.events.planner import bind_event_errors, plan_events
 from motif.plan.events.program import EventProgram, Slice, Stream
 from motif.plan.events.ways import Role, Way
 
-START = "__motif_start"
-"""The column that says where composite events begin."""
 SLICE = "__motif_slice"
 """The column that says for which time slice a copy of an event is."""
 WINDOWS = 8
@@ -57,7 +56,7 @@ Callables = Mapping[str, Callable[..., Any]]
 
 def match_stack(data: Any, queries: Sequence[EventQuery], stream: Stream, functions: Callables) -> DataFrame:
     """Matches of the last query; the matches of those before it are events for those after them."""
-    stack = Stack(data, stream)
+    stack = Stack(data, stream, queries)
     for name, frame in stack.inputs.items():
         if frame.isStreaming:
             raise MotifError(f"{name}: a streaming DataFrame is not a table", hint="motif.match takes it")
@@ -69,7 +68,7 @@ def match_stack(data: Any, queries: Sequence[EventQuery], stream: Stream, functi
 def stack_errors(data: Any, queries: Sequence[EventQuery], stream: Stream, functions: Callables) -> list[MotifError]:
     """What is wrong with queries whose text is fine; Spark analyses, no event is read."""
     try:
-        stack = Stack(data, stream)
+        stack = Stack(data, stream, queries)
         for query in queries:
             if unknown := bind_event_errors(query, stack.source(query).schema):
                 return unknown
@@ -87,7 +86,7 @@ def stack_errors(data: Any, queries: Sequence[EventQuery], stream: Stream, funct
 class Stack:
     """The events that queries see: the input, and the matches of queries before."""
 
-    def __init__(self, data: Any, stream: Stream) -> None:
+    def __init__(self, data: Any, stream: Stream, queries: Sequence[EventQuery]) -> None:
         self.named = isinstance(data, Mapping)
         self.inputs: dict[str, DataFrame] = dict(data) if isinstance(data, Mapping) else {"the events": data}
         if not self.inputs:
@@ -97,23 +96,51 @@ class Stack:
         self.stream = stream
         self.composites: list[tuple[str, DataFrame]] = []
         """Class and matches that are events."""
+        self.last = queries[-1]
+        self.known: dict[str, str] = {}
+        """Columns of all inputs of a stack of queries, and their types: events are ordered by them."""
+        if len(queries) > 1:
+            everything = self._inputs(self.inputs)
+            self.known = {field.name: field.dataType.simpleString() for field in everything.schema.fields}
+            total = total_order(queries, self._typed(stream), SparkSource(everything).schema)
+            self.stream = replace(stream, total=total)
 
     def plan(self, query: EventQuery, functions: Callables) -> tuple[EventProgram, SparkSource]:
         source = self.source(query)
-        stream = self.stream
-        if self.named and stream.type is None:
-            stream = replace(stream, type="type")
+        stream = self._typed(self.stream)
         if self.composites:
             stream = replace(stream, start=START)
-        return plan_events(query, source, stream, functions), source
+        return plan_events(query, source, stream, functions, is_followed=self._is_followed(query)), source
+
+    def _is_followed(self, query: EventQuery) -> bool:
+        """Whether its matches are events for others."""
+        return query is not self.last and query.name is not None
+
+    def _typed(self, stream: Stream) -> Stream:
+        """Of several inputs, their names are classes."""
+        return replace(stream, type="type") if self.named and stream.type is None else stream
 
     def source(self, query: EventQuery) -> SparkSource:
         """The events of a query as one DataFrame."""
-        parts = [(name, self._input(name)) for name in self._chosen(query)]
-        parts += [(name, self._composite(name, frame)) for name, frame in self.composites]
-        _check_columns(parts)
-        frames = [frame for _, frame in parts]
-        return SparkSource(reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), frames))
+        composites = [(name, self._composite(name, frame)) for name, frame in self.composites]
+        chosen = self._chosen(query)
+        _check_columns([*((name, self._input(name)) for name in chosen), *composites])
+        events = self._inputs(chosen)
+        if not composites:
+            return SparkSource(events)
+        return SparkSource(_united([self._placed(events), *(frame for _, frame in composites)]))
+
+    def _inputs(self, names: Iterable[str]) -> DataFrame:
+        events = _united([self._input(name) for name in names])
+        own = {column.casefold() for column in events.columns}
+        lacking = [(name, kind) for name, kind in self.known.items() if name.casefold() not in own]
+        return events.selectExpr("*", *(f"CAST(NULL AS {kind}) AS {quoted(name)}" for name, kind in lacking))
+
+    def _placed(self, events: DataFrame) -> DataFrame:
+        """Events that are no matches, with what they are ordered by where matches stand between them."""
+        total, stream = [row_sql(expr) for expr in self.stream.total], self.stream
+        names = [*last_names(stream), *first_names(stream)]
+        return events.selectExpr("*", *(f"{value} AS {name}" for name, value in zip(names, total * 2, strict=True)))
 
     def _chosen(self, query: EventQuery) -> list[str]:
         if not self.named or query.input is None:
@@ -155,6 +182,10 @@ class Stack:
                 hint="begin it with DEFINE name, or end it with RETURN name(...)",
             )
         self.composites.append((query.name, matches))
+
+
+def _united(frames: Sequence[DataFrame]) -> DataFrame:
+    return reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), frames)
 
 
 def _check_input(name: str, frame: Any) -> None:

@@ -120,7 +120,7 @@ def match_stack(
 ) -> DataFrame:
     """Matches of the last query over streaming DataFrames; those of the queries before it are events for it."""
     archive = archived_stack(live.archive, data, queries, stream)
-    stack = Stack(watched_inputs(data, stream.time, live), stream)
+    stack = Stack(watched_inputs(data, stream.time, live), stream, queries)
     chain = Chain(live, next(iter(stack.inputs.values())).sparkSession)
     used = Functions(dict(functions), skips_errors=live.on_error == "skip")
     for query in queries[:-1]:
@@ -131,7 +131,7 @@ def match_stack(
 def stack_errors(data: Any, queries: Sequence[EventQuery], stream: Stream, functions: Callables) -> list[MotifError]:
     """What is wrong with queries whose text is fine; Spark analyses, no event is read."""
     try:
-        stack = Stack(data, stream)
+        stack = Stack(data, stream, queries)
         chain = Chain(LIVE, next(iter(stack.inputs.values())).sparkSession)
         used = Functions(dict(functions))
         for query in queries:

@@ -76,11 +76,11 @@ def event_schema(leaves: tuple[events.EventLeaf, ...], columns: list[t.DataType]
 
 def _event_leaf_type(leaf: events.EventLeaf, columns: list[t.DataType], time: t.DataType) -> t.DataType:
     match leaf:
-        case events.MatchId():
+        case events.MatchId() | events.Rank():
             return t.LongType()
         case events.Moment():
             return time
-        case events.Value(column=column):
+        case events.Value(column=column) | events.Edge(column=column):
             return columns[column]
         case events.Folded(name=name, column=column):
             return _fold_type(name, t.StringType() if column is None else columns[column])

@@ -248,7 +248,7 @@ class _Writer:
         for level in map(self.steps.level, followers):
             self.complete.append(f"    for i in range(count[{level}]):")
             self.complete.append(f"        pos = items[item_at[{level}] + i]")
-            self.complete.append("        if time[at] >= begin[pos] if begin[pos] < time[pos] else at >= pos:")
+            self.complete.append(f"        if at >= {'head_at[pos]' if self.intervals else 'pos'}:")
             self.complete.append("            ok = True")
 
     # -- times

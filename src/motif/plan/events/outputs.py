@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from types import MappingProxyType
 from typing import TypeAlias
 
 from motif.ir.event import EventQuery, Item
@@ -54,7 +56,20 @@ class Whole:
     columns: tuple[tuple[str, int], ...]
 
 
-EventLeaf: TypeAlias = MatchId | Moment | Value | Folded | Whole
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """A host column at the event with which the match begins, or at its last."""
+
+    column: int
+    at_end: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Rank:
+    """The number of the match in canonical order."""
+
+
+EventLeaf: TypeAlias = MatchId | Moment | Value | Folded | Whole | Edge | Rank
 
 
 @dataclass(frozen=True)
@@ -105,8 +120,13 @@ class _Collector:
         return self.groups.add(node, rows.name, lambda part: Column(names[part]) if part in names else None)
 
 
-def plan_outputs(query: EventQuery, schema: Schema, columns: HostColumns) -> EventOutputs:
-    """Leaves and final columns: the name, match_id, match_start, match_end, then what SELECT and RETURN ask for."""
+def plan_outputs(
+    query: EventQuery, schema: Schema, columns: HostColumns, placed: Mapping[str, EventLeaf] = MappingProxyType({})
+) -> EventOutputs:
+    """Leaves and final columns: the name, match_id, match_start, match_end, then what SELECT and RETURN ask for.
+
+    `placed`: columns that say where a match stands as an event.
+    """
     collector = _Collector(columns)
     final: list[tuple[str, Expr]] = []
     if query.name is not None:
@@ -119,4 +139,5 @@ def plan_outputs(query: EventQuery, schema: Schema, columns: HostColumns) -> Eve
             own = tuple((name, columns.index(Column(name))) for name in schema)
             final.append((event.var, collector.leaf(Whole(event.var, event.repeat is not None, own))))
     final += [collector.item(item) for item in query.measures]
+    final += [(name, collector.leaf(leaf)) for name, leaf in placed.items()]
     return EventOutputs(tuple(collector.leaves), tuple(final), tuple(collector.groups.found))

@@ -8,15 +8,16 @@ from dataclasses import replace
 from motif import limits
 from motif.errors import MotifError, QueryBindError, UnsupportedQuery, did_you_mean
 from motif.ir.event import Attribute, Event, EventQuery, Item
-from motif.ir.expr import Aggregate, Call, Column, Expr, Verbatim, walk
+from motif.ir.expr import Aggregate, Call, Column, Expr, walk
 from motif.ir.types import Kind, Schema, Type
 from motif.plan.bind import Names
 from motif.plan.calls import judge_events
 from motif.plan.conditions import HostColumns
 from motif.plan.events.conditions import Condition, EventLifter, Typed, not_a_condition, split_conditions
 from motif.plan.events.keys import is_implied, key_parts
-from motif.plan.events.outputs import plan_outputs
-from motif.plan.events.program import EventProgram, KeyPart, Stream
+from motif.plan.events.outputs import Edge, EventLeaf, Rank, plan_outputs
+from motif.plan.events.places import RANK, first_names, last_names, sortable, visible
+from motif.plan.events.program import EventProgram, KeyPart, Places, Stream
 from motif.plan.events.roles import are_told_by_class, class_number, filter_of, masks_of, tests_of
 from motif.plan.events.ways import Role, Way, ways_of
 from motif.plan.program import SortKey
@@ -26,9 +27,11 @@ from motif.plan.typer import Typer
 TIMES = frozenset({Kind.TIMESTAMP, Kind.TIMESTAMP_TZ, Kind.DATE})
 
 
-def plan_events(query: EventQuery, source: Source, stream: Stream, functions: Collection[str] = ()) -> EventProgram:
-    """Check the query against its input and compile it."""
-    schema = {name: kind for name, kind in source.schema.items() if name != stream.start}
+def plan_events(
+    query: EventQuery, source: Source, stream: Stream, functions: Collection[str] = (), *, is_followed: bool = False
+) -> EventProgram:
+    """Check the query against its input and compile it. `is_followed`: its matches are events for other queries."""
+    schema = {name: kind for name, kind in visible(source.schema).items() if name != stream.start}
     stream = _bind_stream(stream, schema, query)
     query = judge_events(bind_events(query, schema), source)
     columns = HostColumns()
@@ -40,11 +43,13 @@ def plan_events(query: EventQuery, source: Source, stream: Stream, functions: Co
     conditions = split_conditions(replace(query, conditions=kept), columns, source.dialect, functions, source)
     time = columns.index(Column(stream.time))
     start = None if stream.start is None else columns.index(Column(stream.start))
-    outputs = plan_outputs(query, schema, columns)
+    plan_outputs(query, schema, columns)
     tests = tests_of(query, stream, schema, conditions)
     masks = masks_of(tests, query, stream, schema, columns)
     ties = _ties(query, stream, source.schema)
     identity = _identity(query, stream, schema, columns)
+    places = _places(stream, columns) if is_followed or stream.start is not None else None
+    outputs = plan_outputs(query, schema, columns, _placed(stream, places) if is_followed else {})
     _check_rows(query, conditions, source)
     types = host_types(query.source, columns.exprs, source)
     _check_aggregates(query, columns, types)
@@ -71,6 +76,7 @@ def plan_events(query: EventQuery, source: Source, stream: Stream, functions: Co
         outputs=outputs,
         identity=identity,
         limits=limits.LIMITS,
+        places=places if stream.start is not None else None,
     )
 
 
@@ -130,7 +136,7 @@ def bind_events(query: EventQuery, schema: Schema) -> EventQuery:
 
 def bind_event_errors(query: EventQuery, schema: Schema) -> list[MotifError]:
     """Every unknown name."""
-    return _bind(query, schema)[1]
+    return _bind(query, visible(schema))[1]
 
 
 def _bind(query: EventQuery, schema: Schema) -> tuple[EventQuery, list[MotifError]]:
@@ -167,12 +173,54 @@ def _same_types(parts: tuple[KeyPart, ...], source: Source, query: EventQuery) -
 
 
 def _order(stream: Stream) -> tuple[SortKey, ...]:
-    """By time, then as asked for; a composite event comes after the plain ones of its time, one of which ended it."""
-    composite = () if stream.start is None else (SortKey(Call("is not null", (Column(stream.start),))),)
-    return (SortKey(Column(stream.time)), *composite, *(SortKey(Column(name)) for name in stream.order_by))
+    """By time, then as asked for."""
+    if stream.start is None:
+        names: Sequence[str] = stream.order_by
+    else:
+        names = last_names(stream)[: len(stream.order_by)]
+    behind = () if stream.start is None or stream.total else (SortKey(_is_composite(stream.start)),)
+    return (SortKey(Column(stream.time)), *behind, *(SortKey(Column(name)) for name in names))
+
+
+def _is_composite(start: str) -> Expr:
+    return Call("is not null", (Column(start),))
 
 
 def _ties(query: EventQuery, stream: Stream, schema: Schema) -> tuple[Expr, ...]:
+    """Those of the stack, then those of the query; a match right behind its last event, several in canonical order."""
+    asked = len(stream.order_by)
+    if not stream.total:
+        return _own_ties(query, stream, schema)
+    if stream.start is None:
+        return stream.total[asked:]
+    last, first = last_names(stream)[asked:], first_names(stream)
+    of_match = (_is_composite(stream.start), *map(Column, (stream.start, *first, RANK)))
+    return (*map(Column, last), *of_match, *_own_ties(query, stream, schema))
+
+
+def _places(stream: Stream, columns: HostColumns) -> Places | None:
+    """Columns that events are ordered by."""
+    if not stream.total:
+        return None
+    if stream.start is None:
+        own = tuple(columns.index(expr) for expr in stream.total)
+        return Places(own, own)
+    last, first = (
+        tuple(columns.index(Column(n)) for n in names) for names in (last_names(stream), first_names(stream))
+    )
+    return Places(last, first)
+
+
+def _placed(stream: Stream, places: Places | None) -> dict[str, EventLeaf]:
+    """What a match takes along as an event."""
+    if places is None:
+        return {}
+    found: dict[str, EventLeaf] = {RANK: Rank()}
+    found |= {name: Edge(column, True) for name, column in zip(last_names(stream), places.last, strict=True)}
+    return found | {name: Edge(column, False) for name, column in zip(first_names(stream), places.first, strict=True)}
+
+
+def _own_ties(query: EventQuery, stream: Stream, schema: Schema) -> tuple[Expr, ...]:
     """Columns the conditions read, then those only the outputs read, each in the schema's order."""
     decided = {n.name for c in query.conditions for n in walk(c) if isinstance(n, Column)}
     decided |= {item.name for item in query.same}
@@ -190,8 +238,7 @@ def _ties(query: EventQuery, stream: Stream, schema: Schema) -> tuple[Expr, ...]
         if name == stream.type and name not in shown and are_told_by_class(query):
             ties.append(class_number(query, stream, schema))
         elif name not in alike:
-            by_text = schema[name].kind is Kind.OTHER
-            ties.append(Verbatim(("CAST(", " AS STRING)"), (Column(name),)) if by_text else Column(name))
+            ties.append(sortable(name, schema[name].kind))
     return tuple(ties)
 
 

@@ -31,6 +31,16 @@ class Stream:
     order_by: tuple[str, ...] = ()
     start: str | None = None
     """Where composite events begin; NULL for plain ones."""
+    total: tuple[Expr, ...] = ()
+    """In a stack of queries, what events are ordered by behind the time: the same for all of them; see `places`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Columns with what the last and the first event of a composite are ordered by; of a plain one, itself."""
+
+    last: tuple[int, ...]
+    first: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +98,8 @@ class EventProgram:
     identity: tuple[int, ...]
     """Columns that tell events apart, for `match_id`."""
     limits: Limits
+    places: Places | None = None
+    """Where events stand that are matches, if there are some."""
     version: int = VERSION
     windowed: bool = False
     """Never: conditions do not read neighbouring rows."""
