@@ -35,6 +35,7 @@ PAGES = [
     "docs/streams.md",
     "docs/cli.md",
     "docs/hosts.md",
+    "docs/types.md",
 ]
 SPARK_PAGES = ["README.md", "docs/recipes.md", "docs/hosts.md", "docs/streams.md", "docs/sinks.md"]
 REFERENCE = ROOT / "docs" / "match-recognize.md"

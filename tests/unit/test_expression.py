@@ -133,7 +133,7 @@ x, y, z = col("x"), col("y"), col("z")
         ("now()", call("now")),
         ("INTERVAL '5' MINUTE", lit(Interval(300_000_000))),
         ("INTERVAL 5 MINUTES", lit(Interval(300_000_000))),
-        ("INTERVAL '1 day 02:00:00.5'", lit(Interval(93_600_500_000))),
+        ("INTERVAL '1 day 02:00:00.5'", lit(Interval(93_600_500_000, days=1))),
         ("INTERVAL '-1.5' SECOND", lit(Interval(-1_500_000))),
         ("MATCH_NUMBER()", MatchNumber()),
         ("match_number", col("match_number")),
@@ -204,7 +204,7 @@ def test_host_syntax_is_carried(text: str, parts: tuple[str, ...] | None, args: 
         ("transform(x, (e, i) -> e + y)", Verbatim(("transform(", ", (e, i) -> e + ", ")"), (x, y))),
         ("db.f(x)", Verbatim(("db.f(", ")"), (x,))),
         ("CAST(x AS MAP<INT, ARRAY<STRING>>)", Verbatim(("CAST(", " AS MAP<INT, ARRAY<STRING>>)"), (x,))),
-        ("INTERVAL 1 DAY 2 HOURS", lit(Interval(93_600_000_000))),
+        ("INTERVAL 1 DAY 2 HOURS", lit(Interval(93_600_000_000, days=1))),
     ],
 )
 def test_spark(text: str, expected: Expr) -> None:

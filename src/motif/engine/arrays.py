@@ -165,10 +165,42 @@ def _whole_numbers(array: pa.Array) -> Array:
         unit = "ns" if kind.unit == "ns" else "us"
         return _fixed_width(as_type(array, pa.timestamp(unit, kind.tz)), np.dtype(np.int64))
     if pa.types.is_time(kind):
-        return _fixed_width(array.cast(pa.time64("us")), np.dtype(np.int64))
+        unit = "ns" if kind == pa.time64("ns") else "us"
+        return _fixed_width(as_type(array, pa.time64(unit)), np.dtype(np.int64))
     if pa.types.is_duration(kind):
-        return _fixed_width(array.cast(pa.duration("us")), np.dtype(np.int64))
+        return _fixed_width(as_type(array, pa.duration("us")), np.dtype(np.int64))
+    if pa.types.is_interval(kind):
+        return _microseconds(_fixed_width(array, _LENGTHS), null_flags(array))
     return _fixed_width(as_type(array, pa.int64()), np.dtype(np.int64))
+
+
+_NANOSECONDS = 1_000
+_LENGTHS = np.dtype([("months", np.int32), ("days", np.int32), ("nanoseconds", np.int64)])
+"""How intervals of the calendar lie in memory."""
+_DAY = 86_400_000_000
+"""What hosts take a day for where they compare intervals, and 30 of them for a month."""
+
+
+def interval_lengths(array: pa.Array) -> pa.Array | None:
+    """Intervals of the calendar as lengths of time; None where one has months."""
+    parts = _fixed_width(array, _LENGTHS)
+    nulls = null_flags(array)
+    if bool((parts["months"] != 0)[nulls == 0].any()):
+        return None
+    return arrow(_microseconds(parts, nulls), nulls.astype(bool)).cast(pa.duration("us"))
+
+
+def _microseconds(parts: Array, nulls: Array) -> Array:
+    """Raises `OverflowError`."""
+    days = parts["days"].astype(np.int64) + 30 * parts["months"].astype(np.int64)
+    if len(parts) and int(np.abs(np.where(nulls == 0, days, 0)).max()) > _MOST_DAYS:
+        message = "an interval is longer than 64 bits of microseconds"
+        raise OverflowError(message)
+    lengths: Array = days * _DAY + parts["nanoseconds"] // _NANOSECONDS
+    return lengths
+
+
+_MOST_DAYS = (1 << 62) // _DAY
 
 
 def _fixed_width(array: pa.Array, dtype: np.dtype[Any]) -> Array:
@@ -288,42 +320,3 @@ def plain_type(kind: pa.DataType) -> pa.DataType:
     if pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or kind == pa.binary_view():
         return pa.large_binary()
     return kind
-
-
-def changes(array: pa.Array) -> Array:
-    """True at i where value i + 1 differs from value i; NULLs are alike, and so are NaNs."""
-    left, right = array[:-1], array[1:]
-    if pa.types.is_null(array.type):
-        return np.zeros(len(left), bool)
-    if pa.types.is_dictionary(array.type):
-        return changes(array.indices)
-    if pa.types.is_floating(array.type):
-        values = _fixed_width(as_type(array, pa.float64()), np.dtype(np.float64))
-        same = (values[1:] == values[:-1]) | (np.isnan(values[1:]) & np.isnan(values[:-1]))
-        differs = ~same
-    elif pa.types.is_nested(array.type):
-        listed = array.to_pylist()
-        differs = np.array([a != b for a, b in pairwise(listed)], bool)
-    else:
-        differs = numpy_of(pc.not_equal(left, right))
-    if array.null_count:
-        nulls = null_flags(array).astype(bool)
-        differs = (differs & ~nulls[1:] & ~nulls[:-1]) | (nulls[1:] != nulls[:-1])
-    return differs  # type: ignore[no-any-return]
-
-
-def run_numbers(bounds: Array) -> Array:
-    """For each row the number of its run, as `np.repeat` would give it, but without making other threads wait."""
-    begins = np.zeros(int(bounds[-1]) + 1, np.int64)
-    np.add.at(begins, bounds[1:-1], 1)  # several begin at one row where runs are empty
-    return np.cumsum(begins[:-1], out=begins[:-1])
-
-
-def bounds_of(keys: Sequence[pa.Array], count: int) -> Array:
-    """Offsets of runs of rows that agree in all keys, and the number of rows."""
-    if count == 0:
-        return np.zeros(1, np.int64)
-    differs = np.zeros(count - 1, bool)
-    for key in keys:
-        differs |= changes(key)
-    return np.concatenate(([0], np.flatnonzero(differs) + 1, [count])).astype(np.int64)

@@ -98,6 +98,24 @@ class LocalColumns:
         """Whether so many rows are better not left to the host."""
         return count < FEW_ROWS or self.is_columnwise
 
+    def takes_rows_of(self, nothing: pa.Table | None) -> bool:
+        """Whether it reads the types of an input, of which no row is given, as the host hands them over."""
+        if nothing is None:
+            return False
+        inputs = [flat(nothing.column(name)) for name in self.names]
+        if any(isinstance(column.type, pa.BaseExtensionType) for column in inputs):
+            return False
+        try:
+            for computed in (self._by_columns, self._by_rows) if self.is_columnwise else (self._by_rows,):
+                columns, _ = computed(inputs, 0)
+                for column, kind in zip(columns, self.given[1], strict=True):
+                    if pa.types.is_nested(kind) and column.type != kind:
+                        return False
+                    _fitted(column, kind)
+        except (pa.ArrowException, AttributeError, TypeError, ValueError):
+            return False
+        return True
+
     def table(self, rows: pa.Table) -> pa.Table:
         """Of rows with all columns of the input; see `of_columns`."""
         return self.of_columns([flat(rows.column(name)) for name in self.names], rows.num_rows)

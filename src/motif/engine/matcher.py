@@ -12,10 +12,12 @@ import numpy as np
 import pyarrow as pa
 
 from motif.engine.answers import Answers, Enough
-from motif.engine.arrays import Array, Codebook, Lanes, bounds_of, flat, plain_type, to_lanes, truth
+from motif.engine.arrays import Array, Codebook, Lanes, flat, plain_type, to_lanes, truth
 from motif.engine.matches import Matches
 from motif.engine.pace import pays
+from motif.engine.runs import bounds_of
 from motif.engine.threads import check_wanted
+from motif.engine.times import FURTHEST, check_times
 from motif.engine.vector import Vectors
 from motif.errors import LimitExceeded, MotifError, QueryDataError
 from motif.ir.query import MatchMode, SkipTo
@@ -314,6 +316,7 @@ class Run:
         if within is None:
             return self._ints([])
         lanes = self.rows.lanes(within.column)
+        check_times(lanes, self.program.types[within.column], 2 * FURTHEST)
         limits = self._room(self.rows.count)
         arguments = (self._ints(self.rows.bounds), self._column(lanes.values), self._bytes(lanes.nulls))
         reach_loop(compiled=self.compiled)(*arguments, within.bound, limits)

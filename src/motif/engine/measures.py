@@ -30,6 +30,7 @@ from motif.engine.arrays import (
 )
 from motif.engine.matcher import Rows
 from motif.engine.matches import Matches
+from motif.engine.nested import is_nested, ranks
 from motif.errors import QueryDataError
 from motif.ir.expr import End
 from motif.ir.types import Kind, Type
@@ -227,14 +228,16 @@ class Measures:
         if lane(kind) is not Lane.CODE:
             return to_lanes(column, kind)
         nulls = null_flags(column)
+        if is_nested(column.type):
+            return Lanes(ranks(column), nulls)
         values = column.cast(plain_type(column.type))
         order = pc.sort_indices(pc.unique(values.drop_null()))
-        ranks = np.empty(len(order), np.int64)
-        ranks[numpy_of(order)] = np.arange(len(order))
+        places = np.empty(len(order), np.int64)
+        places[numpy_of(order)] = np.arange(len(order))
         encoded = values.drop_null().dictionary_encode()
         codes = np.zeros(len(column), np.int64)
-        if len(ranks):
-            codes[nulls == 0] = ranks[numpy_of(encoded.indices)]
+        if len(places):
+            codes[nulls == 0] = places[numpy_of(encoded.indices)]
         return Lanes(codes, nulls)
 
     def fold(self, leaf: Folded, column: pa.Array, kind: Type) -> tuple[Array, Array, Array]:
@@ -341,8 +344,7 @@ def _pick(values: Array, chosen: Array) -> Array:
 
 def _first_of_each(group: Array, values: pa.Array) -> tuple[Array, pa.Array]:
     """Distinct (group, value) pairs in the order they were first met; NULL is a value."""
-    nested = pa.types.is_nested(values.type) or pa.types.is_interval(values.type)
-    plain = pa.array(map(repr, values.to_pylist())) if nested else values.cast(plain_type(values.type))
+    plain = arrow(ranks(values)) if is_nested(values.type) else values.cast(plain_type(values.type))
     codes = numpy_of(plain.dictionary_encode(null_encoding="encode").indices)
     pairs = np.stack([group, codes.astype(np.int64)])
     _, first = np.unique(pairs, axis=1, return_index=True)

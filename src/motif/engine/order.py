@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from motif.engine.arrays import Array, Lanes, arrow, flat, null_flags, numpy_of, plain_type, taken, to_lanes
+from motif.engine.nested import is_nested, ranks
 from motif.engine.partitions import groups, with_coded_keys
 from motif.engine.threads import on_threads
 from motif.ir.expr import Expr
@@ -293,15 +294,17 @@ def _ordinals(array: pa.Array, kind: Type) -> Lanes:
         case Lane.FLOAT:
             lanes = to_lanes(array, kind)
             return Lanes(float_order(lanes.values), lanes.nulls)
+        case Lane.CODE if is_nested(array.type):
+            return Lanes(ranks(array), null_flags(array))
         case Lane.CODE:
             values = array.cast(plain_type(array.type))
             encoded = values.dictionary_encode()
             nulls = null_flags(array)
             order = numpy_of(pc.sort_indices(encoded.dictionary))
-            ranks = np.empty(len(order), np.int64)
-            ranks[order] = np.arange(len(order))
+            places = np.empty(len(order), np.int64)
+            places[order] = np.arange(len(order))
             indices = np.where(nulls == 0, numpy_of(encoded.indices), 0)
-            return Lanes(ranks[indices] if len(ranks) else np.zeros(len(array), np.int64), nulls)
+            return Lanes(places[indices] if len(places) else np.zeros(len(array), np.int64), nulls)
 
 
 def float_order(values: Array) -> Array:

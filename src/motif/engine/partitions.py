@@ -8,8 +8,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from motif.engine.arrays import Array, arrow, as_type, bounds_of, decoded, flat, null_flags, numpy_of, plain_type, taken
+from motif.engine.arrays import Array, arrow, as_type, decoded, flat, null_flags, numpy_of, plain_type, taken
+from motif.engine.nested import is_nested, ranks
 from motif.engine.numbering import are_many, encoded_by_parts
+from motif.engine.runs import bounds_of
 from motif.engine.texts import packed, unpacked
 from motif.engine.threads import cores, on_threads
 
@@ -114,10 +116,10 @@ def _in_order(keys: Sequence[pa.Array]) -> Array | None:
 
 
 def _sortable(keys: pa.Array) -> pa.Array:
-    """Values that Arrow puts in order as Motif does; nested ones go by their text."""
+    """Values that Arrow puts in order as Motif does."""
     keys = decoded(keys)
-    if pa.types.is_nested(keys.type):
-        return pa.array([None if value is None else repr(value) for value in keys.to_pylist()], pa.string())
+    if is_nested(keys.type):
+        return arrow(ranks(keys), null_flags(keys) == 1)
     if pa.types.is_floating(keys.type):
         return pc.add(as_type(keys, pa.float64()), pa.scalar(0.0))  # -0.0 is 0.0
     if keys.type in (*TEXTS, pa.string(), pa.binary()) and (numbers := packed(keys)) is not None:
@@ -129,8 +131,8 @@ def _numbers(key: pa.Array) -> tuple[Array, int]:
     """For each row which of the different values it has, and how many there are."""
     if pa.types.is_floating(key.type):
         key = pc.add(key, pa.scalar(0.0, key.type))  # -0.0 and 0.0 are one partition
-    if pa.types.is_nested(key.type):
-        key = pa.array([repr(value) for value in key.to_pylist()])
+    if is_nested(key.type):
+        key = arrow(ranks(key))
     if not pa.types.is_dictionary(key.type):
         key = _encoded(as_type(key, plain_type(key.type)))
     count = len(key.dictionary)

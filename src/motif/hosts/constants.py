@@ -17,7 +17,7 @@ def value_of(table: pa.Table) -> tuple[object] | None:
         return (None,)
     if pa.types.is_interval(kind):
         months, days, nanoseconds = scalar.as_py()
-        return None if months or nanoseconds % 1000 else (Interval(days * _DAY + nanoseconds // 1000),)
+        return None if months or nanoseconds % 1000 else (Interval(days * _DAY + nanoseconds // 1000, days),)
     if pa.types.is_duration(kind):
         return (Interval(scalar.cast(pa.duration("us")).value),)
     if pa.types.is_timestamp(kind) and kind.unit == "ns":

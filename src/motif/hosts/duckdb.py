@@ -22,6 +22,8 @@ from motif.hosts.duckdb_database import Database, Progress, Refused, quoted
 from motif.hosts.duckdb_files import OwnRows, Wanted, footer_of, has_codes
 from motif.hosts.duckdb_rows import TooMuch, rows_in_memory
 from motif.hosts.duckdb_types import type_of
+from motif.hosts.given import Lookup, finished, given_column, given_in_file
+from motif.hosts.given_leaves import given_leaf
 from motif.hosts.kept_plans import kept, text_key
 from motif.hosts.prefetch import ahead
 from motif.ir.expr import Column, Expr
@@ -32,23 +34,13 @@ from motif.lang.statement import Clause, Statement
 from motif.plan.bind import bind_errors
 from motif.plan.constants import words_of
 from motif.plan.events.program import EventProgram
-from motif.plan.outputs import Grouped
+from motif.plan.outputs import Grouped, is_leaf, leaf_number
 from motif.plan.planner import plan
 from motif.plan.program import Program
 from motif.plan.source import HostRefusal, Verdict
 from motif.plan.unmet import MOST_VALUES, row_tests, tell_unmet
 
 _LEAVES = "__motif_leaves"
-_COMING_BACK = (
-    pa.types.is_boolean,
-    pa.types.is_integer,
-    pa.types.is_float64,
-    pa.types.is_string,
-    pa.types.is_timestamp,
-    pa.types.is_date32,
-    pa.types.is_decimal128,
-)
-
 _VERDICTS = {"cannot contain aggregates": Verdict.AGGREGATE, "UNNEST": Verdict.ROWS}
 """By what DuckDB says of an expression that it does not take in WHERE."""
 
@@ -147,6 +139,17 @@ class DuckSource:
         return None if self.ctes else self.database.given(self.relation)
 
     @property
+    def lookup(self) -> Lookup:
+        """What columns were given as, where DuckDB hands them over in another type."""
+        table = None if self.ctes else self.database.original(self.relation)
+        if table is not None:
+            return lambda name: given_column(table, name) if name in table.schema.names else None
+        if self.footer is not None:
+            return lambda name: given_in_file(self.told.once("arrow schema", self.footer.schema.to_arrow_schema), name)
+        known = self.database.unchanged(self.select("*"))
+        return lambda name: known.get(name.casefold())
+
+    @property
     def footer(self) -> Any:
         """What its file says of itself, if it is one that Arrow may read."""
         return self.told.once("footer", lambda: footer_of(self.given))
@@ -217,9 +220,13 @@ def columns_sql(exprs: Sequence[Expr]) -> str:
     return ", ".join(f"{row_sql(expr)} AS c{i}" for i, expr in enumerate(exprs))
 
 
-def output_sql(program: Planned, leaves: str = _LEAVES) -> str:
-    """What DuckDB does after it: the scalars of the measures."""
-    items = [f"{row_sql(expr)} AS {quoted(name)}" for name, expr in program.outputs.columns]
+def output_sql(program: Planned, leaves: str) -> str:
+    """What comes after it, as one query: DuckDB does the scalars of the measures."""
+    return _items_sql(program, program.outputs.columns, leaves)
+
+
+def _items_sql(program: Planned, columns: Sequence[tuple[str, Expr]], leaves: str) -> str:
+    items = [f"{row_sql(expr)} AS {quoted(name)}" for name, expr in columns]
     groups = [f"{_group_sql(group)} AS {quoted(group.name)}" for group in program.outputs.grouped]
     given = f"(SELECT *, {', '.join(groups)} FROM {leaves})" if groups else leaves
     return f"SELECT {', '.join(items)} FROM {given}"
@@ -277,11 +284,22 @@ def _streamed(program: Program, source: DuckSource, compiled: bool | None, progr
 
 
 def final_columns(program: Planned, source: DuckSource, leaves: pa.Table, budget: Budget | None = None) -> pa.Table:
-    """The output columns from what the engine returned, of which `budget` has counted all before."""
-    if not program.outputs.is_plain:
-        return _scalars(program, source, leaves, budget)
-    columns = [leaves.column(expr.name) for _, expr in program.outputs.columns]  # type: ignore[union-attr]
-    return pa.Table.from_arrays(columns, names=[name for name, _ in program.outputs.columns])
+    """The output columns from what the engine returned, of which `budget` has counted all before.
+
+    What is a value of a row is of the type of its column.
+    """
+    computed = iter([] if program.outputs.is_plain else _scalars(program, source, leaves, budget).columns)
+    lookup, zone = source.lookup, source.database.common_zone
+    columns, fields = [], []
+    for name, expr in program.outputs.columns:
+        if is_leaf(expr):
+            found = leaves.column(expr.name)
+            given = given_leaf(program, leaf_number(expr.name), found.type, lookup)
+        else:
+            found, given = next(computed), None
+        columns.append(finished(found, given, zone))
+        fields.append(pa.field(name, columns[-1].type, metadata=None if given is None else given.metadata))
+    return pa.Table.from_arrays(columns, schema=pa.schema(fields))
 
 
 def _drive(
@@ -296,13 +314,13 @@ def _drive(
 
 
 def _scalars(program: Planned, source: DuckSource, leaves: pa.Table, budget: Budget | None) -> pa.Table:
-    database = source.database
-    database.add(_LEAVES, leaves)
-    try:
-        with user_errors(program.query.source, program):
-            return database.table(output_sql(program), budget)
-    finally:
-        database.remove(_LEAVES)
+    with source.database.lent(_LEAVES, leaves), user_errors(program.query.source, program):
+        return source.database.table(_items_sql(program, _computed(program), _LEAVES), budget)
+
+
+def _computed(program: Planned) -> list[tuple[str, Expr]]:
+    """Columns that are more than a value which the matching has picked."""
+    return [(name, expr) for name, expr in program.outputs.columns if not is_leaf(expr)]
 
 
 @contextmanager
@@ -320,7 +338,7 @@ def _blamed(refused: Refused, program: Planned) -> Span | None:
     if refused.position is None:
         return None
     end = len("SELECT ")
-    for name, expr in program.outputs.columns:
+    for name, expr in _computed(program):
         end += len(f"{row_sql(expr)} AS {quoted(name)}, ")
         if refused.position < end:
             return next((m.span for m in program.query.measures if m.name == name), None)
@@ -368,16 +386,24 @@ def run_statement(
     database = Database(tables)
     for clause, (program, source) in zip(statement.clauses, plan_statement(database, statement), strict=True):
         found = run_program(program, source, compiled=compiled, progress=progress)
-        if statement.is_all_of_one_clause() and all(map(_comes_back, found.schema.types)):
+        if statement.is_all_of_one_clause():
             return found
         database.add(clause.name, found)
     with _outer_errors(statement):
-        return database.table(statement.outer_sql, database.budget)
+        return _outer(database, statement.outer_sql)
 
 
-def _comes_back(kind: pa.DataType) -> bool:
-    """Whether DuckDB gives back the type that it was given."""
-    return any(is_such(kind) for is_such in _COMING_BACK)
+def _outer(database: Database, sql: str) -> pa.Table:
+    """The result of the text around the clauses."""
+    table, zone = database.table(sql, database.budget), database.common_zone
+    known = database.unchanged(sql)
+    given = [known.get(name.casefold()) if table.column_names.count(name) == 1 else None for name in table.column_names]
+    columns = [finished(*pair, zone) for pair in zip(table.columns, given, strict=True)]
+    fields = [
+        pa.field(name, column.type, metadata=None if was is None else was.metadata)
+        for name, column, was in zip(table.column_names, columns, given, strict=True)
+    ]
+    return pa.Table.from_arrays(columns, schema=pa.schema(fields))
 
 
 def plan_statement(database: Database, statement: Statement) -> list[tuple[Program, DuckSource]]:

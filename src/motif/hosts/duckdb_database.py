@@ -7,7 +7,7 @@ import os
 import re
 import shutil
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -29,8 +29,10 @@ from motif.errors import (
     UnsupportedQuery,
     did_you_mean,
 )
+from motif.hosts.duckdb_lineage import Columns, unchanged
 from motif.hosts.duckdb_safety import NO_FILES, PASS_THE_FILE, NoTable, Unsafe, judged
 from motif.hosts.frames import is_path, reader_of, stays, to_arrow
+from motif.hosts.given import alike, given_column, is_kept, readable, zones_of
 from motif.hosts.interrupt import heard
 from motif.hosts.kept_plans import version_of
 from motif.hosts.temporary import fresh_folder
@@ -115,6 +117,7 @@ class Database:
             if not Path(path).exists():
                 raise MotifError(f"there is no file {path} (table {name})", hint="paths are relative to where you are")
         self._given: dict[str, str | pa.Table] = dict(files)
+        self._originals: dict[str, pa.Table] = {}
         self.files = tuple(sorted(set(files.values())))
         self._states = {name: _state_of(path) for name, path in files.items()}
         self._here = {name.casefold() for name in files}
@@ -161,6 +164,28 @@ class Database:
         """Equal for tables with the same rows; None where that is not known: of tables in memory, it never is."""
         *_, views = self._key
         return views if views and views == self.state else None
+
+    def original(self, relation: str) -> pa.Table | None:
+        """The table in memory that a relation in a statement is, as it was given."""
+        return self._originals.get(relation.strip().strip('"').casefold())
+
+    def unchanged(self, select: str) -> Columns:
+        """Columns of a query that come out of tables in memory as they are; see `duckdb_lineage`."""
+        if all(is_kept(kind) for table in self._originals.values() for kind in table.schema.types):
+            return {}
+        return unchanged(judged(select, self.connection).tree, self._columns)
+
+    def _columns(self, name: str) -> Columns:
+        table = self._originals.get(name.casefold())
+        names = [] if table is None else table.schema.names
+        return {column.casefold(): given_column(table, column) for column in names}
+
+    @property
+    def common_zone(self) -> str | None:
+        """The zone of all times that have one, if it is one."""
+        kinds = [kind for table in self._originals.values() for kind in table.schema.types]
+        zones = frozenset[str]().union(*map(zones_of, kinds))
+        return next(iter(zones)) if len(zones) == 1 else None
 
     def execute(self, sql: str) -> duckdb.DuckDBPyConnection:
         """Run one query; DuckDB's refusal comes as `Refused`."""
@@ -215,11 +240,24 @@ class Database:
         except duckdb.Error as error:
             raise self._refused(error) from None
 
-    def add(self, name: str, table: pa.Table, *, stays: bool = True) -> None:
-        """Make a result a table of its own; `stays`: its values are never changed."""
+    @contextmanager
+    def lent(self, name: str, table: pa.Table) -> Iterator[None]:
+        """A table that is none of those given."""
+        self.connection.register(name, table)
+        self._here.add(name)
+        try:
+            yield
+        finally:
+            self._here.discard(name)
+            self.remove(name)
+
+    def add(self, name: str, table: pa.Table, *, stays: bool = True, is_fixed: bool = False) -> None:
+        """Make a result a table of its own; `stays`: its values are never changed; `is_fixed`: see `readable`."""
         if not table.num_columns:
             raise MotifError("a table without columns can not be matched", hint="give one that has rows and columns")
         self._given.pop(name, None)
+        self._originals[name.casefold()] = table
+        table = readable(name, table, is_fixed=is_fixed)
         if stays:
             self._given[name] = table
         self.connection.register(name, table)
@@ -286,6 +324,18 @@ def _show(connection: duckdb.DuckDBPyConnection, kind: str, name: str, path: str
     except duckdb.Error as error:
         told = Refused(error).message
         raise beyond_limits(told) or MotifError(f"cannot read {path}: {told}") from None
+    _check_capitals(connection, name, path)
+
+
+def _check_capitals(connection: duckdb.DuckDBPyConnection, view: str, path: str) -> None:
+    """Of the columns a and A of a file DuckDB makes a and A_1, and reads a where a query says A."""
+    question = f"SELECT column_name FROM duckdb_columns() WHERE table_name = {literal(view)}"
+    names = [str(row[0]) for row in connection.execute(question).fetchall()]
+    folded = {name.casefold(): name for name in reversed(names)}
+    for name in names:
+        own, _, number = name.rpartition("_")
+        if number.isdecimal() and own not in names and own.casefold() in folded:
+            raise alike(path, folded[own.casefold()], own)
 
 
 def _room() -> Room:

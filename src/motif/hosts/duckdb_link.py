@@ -19,6 +19,7 @@ from motif.errors import MotifError
 from motif.hosts.duckdb import DuckSource, columns_sql, empty_result, final_columns, user_errors
 from motif.hosts.duckdb_database import Database, quoted
 from motif.hosts.duckdb_events import BASE, Stack, input_sql
+from motif.hosts.given import check_schema
 from motif.ir.event import EventQuery
 from motif.ir.query import RowQuery
 from motif.options import EventOptions, StreamOptions
@@ -64,9 +65,9 @@ class Link:
         database = self.source.database
         for other, schema in schemas.items():
             shown = table if other == name and table is not None else schema.empty_table()
-            database.add(other, shown)
+            database.add(other, shown, is_fixed=True)
         for number, found in (matches or {}).items():
-            database.add(self.tables[number], found)
+            database.add(self.tables[number], found, is_fixed=True)
 
     def rows(self) -> pa.Table:
         with user_errors(self.planned.program.query.source):
@@ -91,6 +92,8 @@ def linked(
     options: StreamOptions,
 ) -> list[Link]:
     """The queries of a stack, each seeing the matches of those before it."""
+    for name, schema in schemas.items():
+        check_schema(name, schema)
     empty = {name: schema.empty_table() for name, schema in schemas.items()}
     data = empty[BASE] if list(empty) == [BASE] else empty
     if isinstance(queries[0], RowQuery):
@@ -134,6 +137,8 @@ def _link(
     if source.relation == quoted(BASE):
         chosen = program.admitted if isinstance(program, EventProgram) else None
         local = LocalColumns.of(planned.layout.exprs, chosen, source.schema, source.dialect, empty.schema)
+        if local is not None and not local.takes_rows_of(source.database.original(BASE)):
+            local = None
     return Link(planned, source, sql, time, tables, empty, _nothing(program, source, empty), session, local)
 
 

@@ -69,6 +69,8 @@ class Judged:
     """Where it names tables: each is to be one that is here, or a WITH item."""
     common: frozenset[str]
     """Names of its WITH items."""
+    tree: Mapping[str, Any]
+    """As DuckDB parsed it."""
 
     def check_tables(self, here: Collection[str]) -> None:
         """Raise if it names a table that is none of these (names in small letters), or a file."""
@@ -144,7 +146,7 @@ def _look(tree: Any, cursor: duckdb.DuckDBPyConnection) -> Judged:
             tables.append(node)
         elif "cte_map" in node:
             common.update(_common_name(item["key"]) for item in node["cte_map"]["map"])
-    return Judged(tuple(tables), frozenset(common))
+    return Judged(tuple(tables), frozenset(common), tree)
 
 
 def _check_kind(node: Mapping[str, Any]) -> None:

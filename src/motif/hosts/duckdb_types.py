@@ -15,11 +15,14 @@ _KINDS = {
     "blob": Kind.BINARY,
     "date": Kind.DATE,
     "time": Kind.TIME,
+    "time_ns": Kind.TIME,
+    "interval": Kind.INTERVAL,
     "timestamp": Kind.TIMESTAMP,
     "timestamp_s": Kind.TIMESTAMP,
     "timestamp_ms": Kind.TIMESTAMP,
     "timestamp_ns": Kind.TIMESTAMP,
     "timestamp with time zone": Kind.TIMESTAMP_TZ,
+    "timestamptz_ns": Kind.TIMESTAMP_TZ,
     '"null"': Kind.NULL,
     "null": Kind.NULL,
 }
@@ -39,4 +42,4 @@ def type_of(name: str) -> Type:
         return Type(Kind.FLOAT, 32)
     if name.startswith("enum("):
         return Type(Kind.STRING, ordered=False)
-    return Type(_KINDS.get(name, Kind.OTHER), scale=3 if name == "timestamp_ns" else 0)
+    return Type(_KINDS.get(name, Kind.OTHER), scale=3 if name.endswith("_ns") else 0)

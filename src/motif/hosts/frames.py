@@ -42,8 +42,6 @@ def to_arrow(data: Any) -> pa.Table:
         return data
     if isinstance(data, pa.RecordBatch):
         return pa.Table.from_batches([data])
-    if type(data).__module__.startswith("pandas"):
-        return pa.Table.from_pandas(data, preserve_index=False)
     if type(data).__module__.startswith("pyspark."):
         raise MotifError(
             "a Spark DataFrame is no table in process",
@@ -52,12 +50,49 @@ def to_arrow(data: Any) -> pa.Table:
         )
     if hasattr(data, "collect_schema") and hasattr(data, "collect"):
         data = data.collect()
-    if hasattr(data, "__arrow_c_stream__"):
-        return pa.table(data)
-    raise MotifError(
-        f"a table cannot be a {type(data).__name__}",
-        hint="give a path, or a pyarrow, pandas or Polars table (or a Spark DataFrame to motif.match)",
-    )
+    is_pandas = type(data).__module__.startswith("pandas")
+    if not is_pandas and not hasattr(data, "__arrow_c_stream__"):
+        raise MotifError(
+            f"a table cannot be a {type(data).__name__}",
+            hint="give a path, or a pyarrow, pandas or Polars table (or a Spark DataFrame to motif.match)",
+        )
+    try:
+        return _of_pandas(data) if is_pandas else pa.table(data)
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        raise _blamed(data, error) from None
+
+
+def _blamed(data: Any, error: Exception) -> MotifError:
+    """The column that Arrow cannot take."""
+    for name in data.columns:
+        part = data[[name]]
+        try:
+            _of_pandas(part) if type(data).__module__.startswith("pandas") else pa.table(part)
+        except (pa.ArrowException, TypeError, ValueError) as culprit:
+            what = f"column {name} ({part.dtypes.iloc[0] if hasattr(part.dtypes, 'iloc') else part.dtypes[0]})"
+            why = ": ".join(str(reason) for reason in culprit.args)
+            return MotifError(
+                f"{what} is nothing that Arrow can hold: {why.rstrip('.')}",
+                hint="leave the column out, or cast it first",
+            )
+    return MotifError(f"the table is nothing that Arrow can hold: {error}")
+
+
+DTYPE = b"motif.pandas"
+"""Where a field says which type of its own pandas had for it."""
+
+
+def _of_pandas(data: Any) -> pa.Table:
+    table = pa.Table.from_pandas(data, preserve_index=False).replace_schema_metadata(None)
+    for number, dtype in enumerate(data.dtypes):
+        kind = type(dtype).__name__
+        if hasattr(dtype, "__from_arrow__") and kind not in ("PeriodDtype", "IntervalDtype"):
+            text = (
+                f"string[{dtype.storage}]" if kind == "StringDtype" else "arrow" if kind == "ArrowDtype" else str(dtype)
+            )
+            field = table.schema.field(number).with_metadata({DTYPE: text.encode()})
+            table = table.set_column(number, field, table.column(number))
+    return table
 
 
 def stays(data: Any) -> bool:
@@ -65,11 +100,23 @@ def stays(data: Any) -> bool:
     return isinstance(data, pa.Table | pa.RecordBatch) or type(data).__module__.startswith("polars")
 
 
+def _to_pandas(table: pa.Table) -> Any:
+    frame = table.to_pandas()
+    for number, field in enumerate(table.schema):
+        if field.metadata and DTYPE in field.metadata:
+            import pandas as pd
+
+            text = field.metadata[DTYPE].decode()
+            dtype: Any = pd.ArrowDtype(field.type) if text == "arrow" else pd.api.types.pandas_dtype(text)
+            frame.isetitem(number, pd.Series(dtype.__from_arrow__(table.column(number)), index=frame.index))
+    return frame
+
+
 def like(table: pa.Table, data: Any) -> Any:
     """The result as the kind of table `data` is; Arrow for Arrow and for files."""
     module = type(data).__module__
     if module.startswith("pandas"):
-        return table.to_pandas()
+        return _to_pandas(table)
     if module.startswith("polars"):
         import polars as pl
 

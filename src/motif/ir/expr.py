@@ -33,9 +33,11 @@ class Mode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A fixed length of time."""
+    """A length of time, a day of which is 24 hours."""
 
     microseconds: int
+    days: int = 0
+    """How many days of it were written as such: a host that moves a time by them keeps the time of the day."""
 
 
 LiteralValue: TypeAlias = int | float | Decimal | str | bool | Interval | None

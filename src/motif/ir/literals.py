@@ -9,6 +9,7 @@ from typing import assert_never
 
 from motif.ir.expr import Interval, LiteralValue
 
+DAY = 86_400_000_000
 _UNSAFE = re.compile(r"[$\x00-\x1f\x7f]")
 
 
@@ -29,14 +30,25 @@ def literal(value: LiteralValue, dialect: str) -> str:
         case str():
             return string(value, dialect)
         case Interval():
-            return interval(value)
+            return interval(value, dialect)
         case _:
             assert_never(value)
 
 
-def interval(value: Interval) -> str:
-    """Microseconds are the one unit that both hosts read exactly (DuckDB reads seconds as a double)."""
-    return f"INTERVAL '{value.microseconds}' MICROSECOND"
+def interval(value: Interval, dialect: str) -> str:
+    """Days as days, the rest in the one unit that both hosts read exactly (DuckDB reads seconds as a double).
+
+    Hosts move a time with a zone by a day of the calendar, which need not have 24 hours, and Spark moves a DATE by days
+    to a DATE, but by anything else to a TIMESTAMP.
+    """
+    rest = value.microseconds - value.days * DAY
+    if not value.days:
+        return f"INTERVAL '{rest}' MICROSECOND"
+    if not rest:
+        return f"INTERVAL '{value.days}' DAY"
+    if dialect == "spark":
+        return f"INTERVAL '{value.days}' DAY '{rest}' MICROSECOND"
+    return f"INTERVAL '{value.days} day {rest} microsecond'"
 
 
 def string(value: str, dialect: str) -> str:

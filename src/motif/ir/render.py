@@ -148,7 +148,7 @@ class Renderer:
         if within is None:
             return ""
         bound = within.bound
-        return f"WITHIN {literals.interval(bound) if isinstance(bound, Interval) else repr(bound)}"
+        return f"WITHIN {literals.interval(bound, self.dialect) if isinstance(bound, Interval) else repr(bound)}"
 
     def _vars(self, names: Iterable[str]) -> str:
         return ", ".join(self.var(name) for name in names)

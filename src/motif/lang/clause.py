@@ -299,9 +299,9 @@ class _ClauseParser:
             cursor.fail(
                 "this INTERVAL can not be read", span, "write INTERVAL '5' MINUTE or INTERVAL '1 hour 30 minutes'"
             )
-        if reading < 0:
+        if reading.microseconds < 0:
             cursor.fail("WITHIN can not be negative", span, "leave the minus out")
-        return Within(Interval(reading), span)
+        return Within(Interval(reading.microseconds), span)
 
 
 def _plain_column(expr: Expr, tokens: int) -> str | None:

@@ -1,4 +1,4 @@
-"""INTERVAL literals of a fixed length, as microseconds.
+"""INTERVAL literals of a fixed length.
 
 Years and months have no fixed length; a reading that needs them is `Calendar`, one that is no
 interval at all is None, and the caller decides what that means where it stands.
@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 from decimal import Decimal
 
+from motif.ir.expr import Interval
 from motif.lang.cursor import Cursor
 from motif.lang.lexer import Kind
 
@@ -24,6 +25,7 @@ FIXED = {
     "WEEK": 7 * 86_400 * _SECOND,
 }
 """Units of a fixed length, in microseconds."""
+_OF_DAYS = ("DAY", "WEEK")
 CALENDAR = frozenset({"MONTH", "QUARTER", "YEAR", "DECADE", "CENTURY", "CENTURIE", "MILLENNIUM", "MILLENNIA"})
 _SHORT = {
     "US": "MICROSECOND",
@@ -53,7 +55,8 @@ class Calendar:
     unit: str
 
 
-Reading = int | Calendar | None
+Reading = Interval | Calendar | None
+NONE = Interval(0)
 
 
 def at_interval(cursor: Cursor) -> bool:
@@ -70,7 +73,7 @@ def read_interval(cursor: Cursor) -> Reading:
     """Step over an INTERVAL literal; `at_interval` has said that there is one."""
     cursor.next()
     reading = _string_interval(cursor) if cursor.peek().kind is Kind.STRING else _pairs_interval(cursor)
-    too_long = isinstance(reading, int) and abs(reading) > _LONGEST
+    too_long = isinstance(reading, Interval) and abs(reading.microseconds) > _LONGEST
     return None if too_long else reading
 
 
@@ -89,18 +92,18 @@ def _string_interval(cursor: Cursor) -> Reading:
 
 def _pairs_interval(cursor: Cursor) -> Reading:
     """`5 MINUTE`, and Spark's `1 DAY 2 HOURS`."""
-    total = 0
-    problem: Reading = 0
+    total = NONE
+    problem: Reading = NONE
     while _at_pair(cursor):
         sign = cursor.next().text if cursor.peek().kind is Kind.OP else ""
         reading = _amount(sign + cursor.next().value, unit_name(cursor.next().value) or "")
-        if isinstance(reading, int):
-            total += reading
+        if isinstance(reading, Interval):
+            total = _sum(total, reading)
         else:
             problem = reading
         if cursor.tokens.dialect != "spark":
             break
-    return total if problem == 0 else problem
+    return total if problem == NONE else problem
 
 
 def _at_pair(cursor: Cursor) -> bool:
@@ -131,14 +134,23 @@ def _amount(text: str, unit: str) -> Reading:
         return Calendar(unit)
     if found is None or unit not in FIXED:
         return _clock(text) if unit in FIXED else None
-    return _scaled(found[1] + found[2], FIXED[unit])
+    return _length(found[1] + found[2], unit)
+
+
+def _length(number: str, unit: str) -> Interval:
+    length = _scaled(number, FIXED[unit])
+    return Interval(length, int(Decimal(length) / FIXED["DAY"]) if unit in _OF_DAYS else 0)
 
 
 def _scaled(number: str, factor: int) -> int:
     return int((Decimal(number) * factor).to_integral_value())
 
 
-def _clock(text: str) -> int | None:
+def _sum(left: Interval, right: Interval) -> Interval:
+    return Interval(left.microseconds + right.microseconds, left.days + right.days)
+
+
+def _clock(text: str) -> Interval | None:
     """`[days] hours:minutes[:seconds]`; a leading minus holds for all of it."""
     found = _CLOCK.fullmatch(text)
     if found is None:
@@ -146,7 +158,7 @@ def _clock(text: str) -> int | None:
     sign, days, hours, minutes, seconds = found.groups()
     total = int(days or 0) * FIXED["DAY"] + int(hours) * FIXED["HOUR"] + int(minutes) * FIXED["MINUTE"]
     total += _scaled(seconds or "0", _SECOND)
-    return -total if sign == "-" else total
+    return Interval(-total, -int(days or 0)) if sign == "-" else Interval(total, int(days or 0))
 
 
 def _range(text: str, largest: str, smallest: str) -> Reading:
@@ -163,14 +175,14 @@ def _range(text: str, largest: str, smallest: str) -> Reading:
 
 def _free_text(text: str) -> Reading:
     """`1 hour 30 minutes`, `5m`, `0 00:05:00`."""
-    total = 0
+    total = NONE
     pos = 0
     if not text or len(text) > 200:
         return None
     while pos < len(text):
         clock = _clock(text[pos:])
         if clock is not None:
-            return total + clock
+            return _sum(total, clock)
         amount = _AMOUNT.match(text, pos)
         word = _WORD.match(text, amount.end()) if amount else None
         unit = short_unit(word[1]) if word else None
@@ -178,6 +190,6 @@ def _free_text(text: str) -> Reading:
             return None
         if unit in CALENDAR:
             return Calendar(unit)
-        total += _scaled(amount[1] + amount[2], FIXED[unit])
+        total = _sum(total, _length(amount[1] + amount[2], unit))
         pos = word.end()
     return total

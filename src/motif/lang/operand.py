@@ -84,8 +84,8 @@ class OperandParser(CallParser):
     def _interval(self) -> Expr:
         start = self.pos
         reading = read_interval(self)
-        if isinstance(reading, int):
-            return Literal(Interval(reading), self.span_from(start))
+        if isinstance(reading, Interval):
+            return Literal(reading, self.span_from(start))
         return VerbatimBuilder(self, start).build()
 
     # -- names ----------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeAlias
+from typing import TypeAlias, TypeGuard
 
 from motif.errors import QueryBindError, UnsupportedQuery
 from motif.ir.expr import (
@@ -120,9 +120,22 @@ class Outputs:
         return not self.grouped and all(isinstance(expr, Column) for _, expr in self.columns)
 
 
+_LEAF = "__leaf_"
+
+
 def leaf_name(index: int) -> str:
     """Name of a leaf between engine and host."""
-    return f"__leaf_{index}"
+    return f"{_LEAF}{index}"
+
+
+def is_leaf(expr: Expr) -> TypeGuard[Column]:
+    """Whether it is a leaf and nothing else."""
+    return isinstance(expr, Column) and expr.name.startswith(_LEAF)
+
+
+def leaf_number(name: str) -> int:
+    """The leaf of a name."""
+    return int(name.removeprefix(_LEAF))
 
 
 class Groups:

@@ -13,6 +13,7 @@ from motif.plan import automaton as a
 from motif.plan.bind import bind
 from motif.plan.calls import judge_rows
 from motif.plan.conditions import Condition, HostColumns, as_on_one_row, split_conditions, with_absent
+from motif.plan.elapsed import elapsed_outputs, with_elapsed
 from motif.plan.host_functions import window
 from motif.plan.markers import generate
 from motif.plan.outputs import Gather, Outputs, plan_outputs
@@ -70,7 +71,6 @@ def _planned(query: RowQuery, source: Source, asked: frozenset[Expr]) -> Program
         columns.index(Literal(1))  # rows that nothing is read of must still arrive
     types = host_types(query.source, columns.exprs, source)
     _check_row_conditions(query, conditions, row_columns, types)
-    _check_order(query, source)
     if source.dialect == "duckdb":  # Spark may take such a text for NULL
         _check_constants(query, conditions, source.schema)
     _check_measured(query, columns, types)
@@ -86,7 +86,7 @@ def _planned(query: RowQuery, source: Source, asked: frozenset[Expr]) -> Program
     return Program(
         query=query,
         dialect=source.dialect,
-        columns=tuple(columns.exprs),
+        columns=tuple(with_elapsed(columns.exprs, source.schema, source.dialect)),
         types=types,
         keys=keys,
         order=_order(query, ties, windowed=columns.windowed),
@@ -104,23 +104,10 @@ def _planned(query: RowQuery, source: Source, asked: frozenset[Expr]) -> Program
         lookback=back,
         lookahead=ahead,
         within=_within(query, time, types),
-        outputs=outputs,
+        outputs=elapsed_outputs(outputs, types, source.dialect),
         limits=limits.LIMITS,
         asks=asks,
     )
-
-
-def _check_order(query: RowQuery, source: Source) -> None:
-    """Rows are put in order by values that have one here."""
-    kinds = host_types(query.source, [item.expr for item in query.order], source)
-    for item, kind in zip(query.order, kinds, strict=True):
-        if kind.kind is Kind.OTHER:
-            raise UnsupportedQuery(
-                "ORDER BY does not take values of this type",
-                source=query.source,
-                span=item.span,
-                hint="take a part of it (a field, an element, a number of seconds), or CAST it to text",
-            )
 
 
 def _check_row_conditions(

@@ -175,6 +175,7 @@ class Typer:
 
     def time_arithmetic(self, node: Op) -> Op:
         """Differences of times, and times moved by intervals."""
+        self.check_days(node)
         left, right = (days_to_us(arg) if self.as_moments(node) else arg for arg in node.args)
         moments = (Kind.TIMESTAMP, Kind.TIMESTAMP_TZ, Kind.TIME, Kind.INTERVAL)
         match (left.type.kind, node.name, right.type.kind):
@@ -192,6 +193,14 @@ class Typer:
                 return replace(node, args=args, type=replace(whole, scale=digits))
             case _:
                 raise self.error(node, f"no {node.name} between {left.type} and {right.type}")
+
+    def check_days(self, node: Op) -> None:
+        """Days of the calendar are the host's business: with a zone not all have 24 hours."""
+        constants = [arg.value for arg in node.args if isinstance(arg, Const)]
+        has_days = any(isinstance(value, Interval) and value.days for value in constants)
+        if has_days and Kind.TIMESTAMP_TZ in [arg.type.kind for arg in node.args]:
+            what = "a time with a zone, of several rows, moved by days"
+            raise self.refused(node, what, "move the time of each row by itself, or count in hours: INTERVAL '24' HOUR")
 
     def as_moments(self, node: Op) -> bool:
         """Dates count in days among themselves (not in Spark, whose difference is an interval), else as times."""

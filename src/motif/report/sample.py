@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from motif.engine.arrays import changes, flat
+from motif.engine.arrays import flat
+from motif.engine.runs import changes
 from motif.hosts.duckdb import DuckSource, input_sql, row_sql, run_program
 from motif.hosts.duckdb_database import Database, quoted
 from motif.ir import pattern as p

@@ -15,7 +15,8 @@ import pyarrow as pa
 
 from motif.engine.arrays import Array, flat, to_lanes
 from motif.engine.events.roles import BITS, Needs, roles_of
-from motif.engine.events.rows import moments, ticks_of
+from motif.engine.events.rows import ticks_of
+from motif.engine.times import moments
 from motif.ir.event import Duration
 from motif.kernels.build import neighbours_loop
 from motif.plan.events.program import EventProgram

@@ -17,8 +17,9 @@ import pyarrow as pa
 from motif.engine.arrays import Array, flat, picked, to_lanes
 from motif.engine.events.neighbours import with_neighbours
 from motif.engine.events.roles import BITS, Needs, roles_of
-from motif.engine.events.rows import moments, ticks_of
+from motif.engine.events.rows import ticks_of
 from motif.engine.pace import COMPILE_FROM_ROWS, READY_FROM_ROWS, is_slow, timed
+from motif.engine.times import moments
 from motif.ir.event import Duration
 from motif.kernels.build import chance_loops, neighbours_loop
 from motif.kernels.native import Native, are_kept, are_loaded

@@ -9,13 +9,14 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
-from motif.engine.arrays import Array, Lanes, numpy_of, run_numbers, truth
+from motif.engine.arrays import Array, Lanes, numpy_of, truth
 from motif.engine.budget import Budget
 from motif.engine.events.matches import EventMatches, Lists, nothing
 from motif.engine.events.places import heads
 from motif.engine.matcher import Rows
+from motif.engine.runs import run_numbers
+from motif.engine.times import moments
 from motif.ir.event import Duration, EventCount
-from motif.ir.types import Kind, Type
 from motif.kernels.build import Join
 from motif.kernels.join import FAR
 from motif.kernels.known import Known
@@ -25,7 +26,7 @@ from motif.plan.events.outputs import Value, Whole
 from motif.plan.events.program import EventProgram, Mask
 from motif.plan.events.steps import Estimates, Lookup, Steps, compared
 from motif.plan.events.ways import Role, coincide
-from motif.plan.scalar import DAY, scale
+from motif.plan.scalar import scale
 
 UNBOUNDED = -1
 SAMPLE = 10_000
@@ -68,11 +69,6 @@ PlanKey = tuple[int, int | None, bool, bool]
 def ticks_of(program: EventProgram) -> int:
     """Units of time per microsecond."""
     return int(10 ** scale(program.types[program.time]))
-
-
-def moments(lanes: Lanes, kind: Type) -> Array:
-    """Times as whole numbers: of days, the microseconds."""
-    return lanes.values * DAY if kind.kind is Kind.DATE else np.ascontiguousarray(lanes.values)
 
 
 def bindable(mask: Mask, column: pa.Array) -> Array:

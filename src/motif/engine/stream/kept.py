@@ -18,9 +18,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from motif.engine.arrays import Array, arrow, bounds_of, flat, numpy_of, taken
+from motif.engine.arrays import Array, arrow, flat, numpy_of, taken, to_lanes
+from motif.engine.nested import is_nested
 from motif.engine.partitions import groups
+from motif.engine.runs import bounds_of
 from motif.engine.watermark import BEGINNING, FOREVER, is_past
+from motif.ir.types import Kind, Type
 
 FEW = 8
 """Partitions (and new rows) of a step that looks them up one by one."""
@@ -222,7 +225,7 @@ class Kept:
         if self._few_in_a_row < 2 or table is None:
             return False
         # Values within values have no order and no hash.
-        return not any(pa.types.is_nested(table.schema.field(key).type) for key in self.keys)
+        return not any(is_nested(table.schema.field(key).type) for key in self.keys)
 
     def _due_keys(self, before: int, now: int) -> list[Key] | None:
         """Partitions about which time decides something; None where they are many."""
@@ -332,7 +335,9 @@ def _hashable(array: pa.Array) -> list[Any]:
         return ["nan" if value != value else value for value in array.to_pylist()]
     if pa.types.is_nested(kind):
         return [repr(value) for value in array.to_pylist()]
-    if pa.types.is_temporal(kind) and not pa.types.is_interval(kind):
+    if pa.types.is_interval(kind):
+        return to_lanes(array, Type(Kind.INTERVAL)).values.tolist()  # type: ignore[no-any-return]
+    if pa.types.is_temporal(kind):
         array = array.cast(pa.int32() if kind.bit_width == 32 else pa.int64())
     return array.to_pylist()  # type: ignore[no-any-return]
 

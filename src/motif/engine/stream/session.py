@@ -21,11 +21,10 @@ from motif.engine.stream.kept import Contents
 from motif.engine.stream.needs import needs_of
 from motif.engine.stream.rows import RowPatterns
 from motif.engine.stream.waiting import Waiting
+from motif.engine.times import moments
 from motif.engine.watermark import BEGINNING, FOREVER, is_past
-from motif.ir.types import Kind
 from motif.plan.events.program import EventProgram
 from motif.plan.program import Program
-from motif.plan.scalar import DAY
 
 NO_FUNCTIONS = Functions({})
 
@@ -195,8 +194,7 @@ class StreamSession:
     def times_of(self, column: pa.ChunkedArray) -> Array:
         """Times that are there, as integers."""
         kind = self.layout.order[0].type
-        values = to_lanes(flat(column).drop_null() if column.null_count else flat(column), kind).values
-        return values * DAY if kind.kind is Kind.DATE else values
+        return moments(to_lanes(flat(column).drop_null() if column.null_count else flat(column), kind), kind)
 
     def _until_now(self, kept: pa.Table) -> tuple[pa.Table, pa.Table]:
         """What is at or before the watermark; and rows after it, which a query that does not wait had taken already."""

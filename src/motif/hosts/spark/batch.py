@@ -20,7 +20,7 @@ from motif.hosts.parquet import ParquetColumns
 from motif.hosts.spark.exchange import file_limit, is_small, row_limit, together
 from motif.hosts.spark.files import files_of, matched_by_reading, one_task
 from motif.hosts.spark.safety import Unsafe, computed, filtered, queried, selected
-from motif.hosts.spark.types import leaf_schema, message_and_hint, type_of
+from motif.hosts.spark.types import kept_back, leaf_schema, message_and_hint, type_of
 from motif.hosts.spark.worker import matcher
 from motif.ir.expr import Call, Column, Expr, HostAggregate, Verbatim, transform
 from motif.ir.query import RowQuery
@@ -107,7 +107,13 @@ class SparkSource:
         return {Column(field.name): field.dataType for field in fields if names[field.name.casefold()] == 1}
 
     def types_of(self, exprs: Sequence[Expr]) -> list[Type]:
-        return [type_of(kind) for kind in self.spark_types(exprs)]
+        kinds = self.spark_types(exprs)
+        for kind in kinds:
+            if months := kept_back(kind):
+                raise HostRefusal(
+                    f"Spark does not hand {months.simpleString()} to Python: CAST it in the input, to text or months"
+                )
+        return [type_of(kind) for kind in kinds]
 
     def verdict(self, exprs: Sequence[Expr]) -> Verdict:
         # WHERE takes values only, and Spark says what else it has found.

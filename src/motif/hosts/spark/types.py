@@ -36,7 +36,24 @@ def type_of(kind: t.DataType) -> Type:
         return Type(Kind.FLOAT, 32)
     if isinstance(kind, t.StringType | t.CharType):
         return Type(Kind.STRING, ordered=getattr(kind, "collation", None) == BY_BYTES)
+    if isinstance(kind, t.TimeType):
+        return Type(Kind.TIME, scale=3)  # handed over in nanoseconds
     return Type(_KINDS.get(type(kind), Kind.OTHER))
+
+
+def kept_back(kind: t.DataType) -> t.DataType | None:
+    """The type in a type whose values Spark does not hand to Python: intervals of months."""
+    match kind:
+        case t.YearMonthIntervalType() | t.CalendarIntervalType():
+            return kind
+        case t.ArrayType(elementType=inner):
+            return kept_back(inner)
+        case t.MapType(keyType=key, valueType=value):
+            return kept_back(key) or kept_back(value)
+        case t.StructType(fields=fields):
+            return next((found for field in fields if (found := kept_back(field.dataType))), None)
+        case _:
+            return None
 
 
 def leaf_schema(leaves: tuple[Leaf, ...], columns: list[t.DataType]) -> t.StructType:

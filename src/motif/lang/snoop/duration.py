@@ -108,6 +108,6 @@ def _interval(cursor: Cursor, what: str) -> int:
         cursor.fail(message, span, "count in days: 30 days", UnsupportedQuery)
     if reading is None:
         cursor.fail("this INTERVAL can not be read", span, _HINT)
-    if reading < 0:
+    if reading.microseconds < 0:
         cursor.fail(f"{what} can not be negative", span, "leave the minus out")
-    return reading
+    return reading.microseconds

@@ -13,6 +13,7 @@ from motif.ir.types import Kind, Schema, Type
 from motif.plan.bind import Names
 from motif.plan.calls import judge_events
 from motif.plan.conditions import HostColumns
+from motif.plan.elapsed import elapsed_outputs, with_elapsed
 from motif.plan.events.conditions import Condition, EventLifter, Typed, not_a_condition, split_conditions
 from motif.plan.events.keys import is_implied, key_parts
 from motif.plan.events.outputs import Edge, EventLeaf, Rank, plan_outputs
@@ -61,7 +62,7 @@ def plan_events(
         query=query,
         stream=stream,
         dialect=source.dialect,
-        columns=tuple(columns.exprs),
+        columns=tuple(with_elapsed(columns.exprs, source.schema, source.dialect)),
         types=types,
         filter=filter_of(tests, query, stream, schema, parts, source.dialect),
         keys=keys,
@@ -73,7 +74,7 @@ def plan_events(
         masks=masks,
         ways=ways,
         conditions=typed,
-        outputs=outputs,
+        outputs=elapsed_outputs(outputs, types, source.dialect),
         identity=identity,
         limits=limits.LIMITS,
         places=places if stream.start is not None else None,
