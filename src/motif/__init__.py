@@ -37,6 +37,7 @@ from motif.errors import (
     QueryDataError,
     QuerySyntaxError,
     UnsupportedQuery,
+    only_ours,
 )
 
 if TYPE_CHECKING:
@@ -118,6 +119,7 @@ __all__ = [
     "seq",
     "sequences",
     "sessionize",
+    "ship",
     "show",
     "sink",
     "sql",
@@ -148,6 +150,7 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
 
 
+@only_ours
 def sql(
     query: str,
     *,
@@ -174,6 +177,7 @@ def sql(
         return api.sql(query, tables=tables, spark=spark, live=options.LiveOptions(lateness, emit, buckets=buckets))
 
 
+@only_ours
 def match(
     data: Any,
     query: Any,
@@ -214,6 +218,7 @@ def match(
         return api.match(data, query, given, options.LiveOptions(lateness, emit, on_error, archive, buckets))
 
 
+@only_ours
 def sessionize(
     data: Any = None,
     *,
@@ -240,6 +245,7 @@ def sessionize(
     return query if data is None else api.match(data, query)
 
 
+@only_ours
 def funnel(
     data: Any = None,
     *,
@@ -269,6 +275,7 @@ def funnel(
     return api.match(data, question.tries()) if per == "try" else api.funnel_counts(data, question)
 
 
+@only_ours
 def sequences(
     data: Any = None,
     *,
@@ -297,6 +304,7 @@ def sequences(
     return query if data is None else api.match(data, query, options.EventOptions(time, type))
 
 
+@only_ours
 def show(
     query: Any,
     data: Any,
@@ -318,6 +326,7 @@ def show(
     return api.show(query, data, given, title)
 
 
+@only_ours
 def sink(
     target: str | PathLike[str] | None = None,
     *,
@@ -352,6 +361,18 @@ def sink(
     )
 
 
+@only_ours
+def ship(spark: Any) -> None:
+    """Add Motif to the Python workers of a Spark session that lack it, for as long as the session lives.
+
+    Numba, NumPy, pyarrow and DuckDB have to be there: they are compiled for the machine, and cannot travel.
+    """
+    from motif.hosts.spark import shipping
+
+    shipping.ship(spark)
+
+
+@only_ours
 def status(query: StreamingQuery) -> Status:
     """What a running query over a stream has done and what it keeps: print it, or let Prometheus have it."""
     from motif.hosts.spark import stream_status
@@ -359,6 +380,7 @@ def status(query: StreamingQuery) -> Status:
     return stream_status.status(query)
 
 
+@only_ours
 def explain(
     query: Any,
     *,
@@ -381,6 +403,7 @@ def explain(
     return api.explain(query, tables=tables, spark=spark, data=data, options=given)
 
 
+@only_ours
 def check(
     query: Any,
     *,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
-from motif.errors import Diagnostic, HostError, MotifError, MotifWarning, QuerySyntaxError, UnsupportedQuery, only_ours
+from motif.errors import Diagnostic, HostError, MotifError, MotifWarning, QuerySyntaxError, UnsupportedQuery
 from motif.hosts.frames import is_path, like
 from motif.ir.query import RowQuery
 from motif.lang.builder import RowPattern
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 EVENTS, LIVE = EventOptions(), LiveOptions()
 
 
-@only_ours
 def sql(query: str, *, tables: Mapping[str, Any] | None, spark: Any, live: LiveOptions = LIVE) -> Any:
     """See `motif.sql`."""
     _one_host(tables, spark)
@@ -40,7 +39,6 @@ def sql(query: str, *, tables: Mapping[str, Any] | None, spark: Any, live: LiveO
     return duckdb.run_statement(parse_statement(query, "duckdb"), tables or {})
 
 
-@only_ours
 def match(data: Any, query: Any, options: EventOptions = EVENTS, live: LiveOptions = LIVE) -> Any:
     """See `motif.match`."""
     if not _is_streaming(data):
@@ -61,7 +59,6 @@ def match(data: Any, query: Any, options: EventOptions = EVENTS, live: LiveOptio
     return found if _on_spark(data) else like(found, _sample(data))
 
 
-@only_ours
 def show(query: Any, data: Any, options: EventOptions, title: str) -> Report:
     """See `motif.show`."""
     from motif import report
@@ -84,7 +81,6 @@ def show(query: Any, data: Any, options: EventOptions, title: str) -> Report:
     return report.statement_report(text, data, title=title)
 
 
-@only_ours
 def funnel_counts(data: Any, question: Funnel) -> Any:
     """The keys that reach each step of a funnel."""
     if _is_streaming(data):
@@ -159,7 +155,6 @@ def _sample(data: Any) -> Any:
     return next(iter(data.values()), None) if isinstance(data, Mapping) else data
 
 
-@only_ours
 def explain(
     query: Any, *, tables: Mapping[str, Any] | None, spark: Any, data: Any, options: EventOptions
 ) -> Explanation:

@@ -7,15 +7,21 @@ line with a caret. CLI, notebook and Spark print the same text, because it is th
 from __future__ import annotations
 
 import difflib
+import os
 import re
+import traceback
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import wraps
+from pathlib import Path
 from typing import Literal, ParamSpec, TypeVar
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
+DEBUG = "MOTIF_DEBUG"
+"""The variable of the environment with which errors keep all of their frames."""
+_NOT_THE_USERS = (str(Path(__file__).parent), f"{os.sep}IPython{os.sep}", f"{os.sep}ipykernel{os.sep}")
 LONGEST = 1_500
 """Characters of a text that are shown; of longer ones the beginning and the end."""
 # Everything that is not seen but does something: it steers a terminal, or lets a text be read in another order.
@@ -141,6 +147,12 @@ class _Message(Exception):
 class MotifError(_Message):
     """Root of everything Motif raises for a user; `str()` is ready to be shown."""
 
+    def _render_traceback_(self) -> list[str]:
+        """What a notebook shows: the lines of its own that led here, and the message."""
+        frames = traceback.extract_tb(self.__traceback__)
+        own = [frame for frame in frames if not any(part in frame.filename for part in _NOT_THE_USERS)]
+        return [*(line.rstrip("\n") for line in traceback.format_list(own)), f"{type(self).__name__}: {self}"]
+
 
 class MotifWarning(_Message, UserWarning):
     """A likely slip: the query is answered as it was written, which may not be what was meant."""
@@ -162,14 +174,21 @@ class HostError(Exception):
 
 
 def only_ours(call: Callable[P, T]) -> Callable[P, T]:
-    """Where users call us: an error of a host that nobody could place better is told as one of ours."""
+    """Where users call us: what they did wrong is told without the frames below, which say nothing to them.
+
+    An error of a host that nobody could place better is told as one of ours. `MOTIF_DEBUG=1` keeps the frames.
+    """
 
     @wraps(call)
     def guarded(*args: P.args, **kwargs: P.kwargs) -> T:
+        __tracebackhide__ = True
         try:
             return call(*args, **kwargs)
-        except HostError as error:
-            raise error.as_error() from None
+        except (MotifError, HostError) as error:
+            if os.environ.get(DEBUG):
+                raise
+            told = error if isinstance(error, MotifError) else error.as_error()
+            raise told.with_traceback(None) from told.__cause__
 
     return guarded
 

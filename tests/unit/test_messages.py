@@ -1,58 +1,56 @@
-"""What people are told is of bounded length and only says something, whatever data is in it."""
+"""A message is all that one sees: no frames of ours, in a script and in a notebook."""
 
 from __future__ import annotations
+
+import traceback
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
 import motif
-from motif.errors import LONGEST, MotifError, Span, shown
 
-EVIL = "a\x1b[31m\x07\x9b2J\r\u202eb\u2066c\u2028d\ud800"
-LONG = "x" * 600_000
-
-
-def tells_safely(text: str) -> bool:
-    return len(text) < 3 * LONGEST and all(c.isprintable() or c in "\n\t" for c in text)
+TABLE = pa.table({"t": [1], "x": [1]})
+WRONG = "MATCH_RECOGNIZE (ORDER BY t MEASURES A.y AS y PATTERN (A))"
+PACKAGE = str(Path(motif.__file__).parent)
 
 
-@pytest.mark.parametrize("data", [EVIL, LONG, EVIL * 100_000, f"{LONG}\n{EVIL}"])
-def test_every_message_is_safe_to_show(data: str) -> None:
-    for error in (
-        MotifError(f"there is no {data}"),
-        MotifError("there is no such", hint=f"did you mean {data}?"),
-        MotifError(f"no {data}", source=f"SELECT {data}", span=Span(8, 8 + len(data)), hint=data),
-    ):
-        assert tells_safely(str(error))
-        assert tells_safely(str(error.diagnostic()))
-        assert tells_safely(f"{error.message} {error.hint}")
+def told() -> motif.MotifError:
+    with pytest.raises(motif.MotifError) as caught:
+        motif.match(TABLE, WRONG)
+    return caught.value
 
 
-def test_a_long_text_keeps_its_beginning_and_its_end() -> None:
-    text = shown(f"there is no {LONG} in the table")
-    assert text.startswith("there is no xxx")
-    assert text.endswith("xxx in the table")
-    assert "characters left out" in text
-    assert shown("it fits\n\tas it is: äöü 漢字") == "it fits\n\tas it is: äöü 漢字"
+def test_one_frame_of_ours_and_one_chain() -> None:
+    error = told()
+    files = [frame.filename for frame in traceback.extract_tb(error.__traceback__)]
+    assert sum(file.startswith(PACKAGE) for file in files) == 1
+    assert error.__cause__ is None
+    assert error.__suppress_context__
 
 
-@pytest.mark.parametrize("data", [EVIL.replace("\ud800", ""), LONG])
-def test_data_in_the_errors_of_a_host_is_safe_to_show(data: str) -> None:
-    rows = pa.table({"id": [1], "v": [data]})
-    clause = "MATCH_RECOGNIZE (ORDER BY id MEASURES CAST(A.v AS INTEGER) AS v PATTERN (A) DEFINE A AS TRUE)"
-    with pytest.raises(MotifError) as told:
-        motif.sql(f"SELECT * FROM t {clause}", tables={"t": rows})
-    assert tells_safely(str(told.value))
-    assert "onver" in str(told.value)
+def test_a_notebook_shows_the_line_and_the_message() -> None:
+    shown = "\n".join(told()._render_traceback_())
+    assert "motif.match(TABLE, WRONG)" in shown
+    assert shown.endswith(f"QueryBindError: {told()}")
+    assert PACKAGE not in shown
 
 
-def test_a_failing_function_does_not_pour_out_its_arguments() -> None:
-    def fails(value: str) -> bool:
-        raise ValueError(value)
+def test_all_frames_are_there_when_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MOTIF_DEBUG", "1")
+    files = [frame.filename for frame in traceback.extract_tb(told().__traceback__)]
+    assert sum(file.startswith(PACKAGE) for file in files) > 3
 
-    events = pa.table(
-        {"ts": pa.array([1], pa.timestamp("us")), "type": ["A"], "v": [EVIL.replace("\ud800", "") + LONG]}
-    )
-    with pytest.raises(MotifError, match="function fails failed") as told:
-        motif.match(events, "SELECT * FROM A a WHERE fails(a.v)", functions={"fails": fails})
-    assert tells_safely(str(told.value))
+
+@pytest.mark.parametrize(
+    ("path", "hint"),
+    [
+        ("web.events", "paths are relative to where you are; a table of Spark is given as spark.table('web.events')"),
+        ("no/such.csv", "paths are relative to where you are"),
+    ],
+)
+def test_a_path_that_leads_nowhere(path: str, hint: str) -> None:
+    with pytest.raises(motif.MotifError) as caught:
+        motif.match(path, "SELECT * FROM SEQ(A a)")
+    assert caught.value.message == f"there is no file {path}"
+    assert caught.value.hint == hint

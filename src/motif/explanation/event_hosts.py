@@ -12,22 +12,21 @@ from motif.engine.pace import LOAD_FROM_ROWS
 from motif.engine.parallel import SHARD_ROWS
 from motif.explanation.events import Sketch, event_facts
 from motif.explanation.facts import ClauseFacts, Step
-from motif.explanation.hosts import NO_EXCHANGE, crossing_notes, raise_first, reader
-from motif.ir.event import Duration, EventQuery
+from motif.explanation.hosts import NO_EXCHANGE, buckets_of, crossing_notes, raise_first, reader, stream_steps
+from motif.ir.event import EventQuery
 from motif.ir.expr import Call, Column, Expr, Literal
 from motif.ir.render import Dialect
 from motif.options import EventOptions
 from motif.plan.conditions import HostColumns
 from motif.plan.events.conditions import EventLifter, split_conditions
 from motif.plan.events.keys import is_implied, key_parts
-from motif.plan.events.program import EventProgram, Mask
+from motif.plan.events.program import EventProgram
 from motif.plan.events.steps import Estimates
 from motif.plan.events.ways import ways_of
 
 NOT_COUNTED = (
-    "candidates are counted when the query runs, once the queries before it have; the steps are for equal counts"
+    "candidates are counted when the query runs, and the rarest are bound first; the steps below are for equal counts"
 )
-NO_JOB = "candidates are counted by each task when the query runs; the steps below are for equal counts"
 
 
 def text_facts(queries: Sequence[EventQuery], options: EventOptions) -> Iterator[ClauseFacts]:
@@ -60,9 +59,7 @@ def _parallel(query: EventQuery, *, keyed: bool) -> str:
     return "by the events that are bound first: all cores share them where the join takes more than a millisecond"
 
 
-def _sketch(
-    program: EventProgram, options: EventOptions, parallel: str, masks: Mapping[str, str], counts: Estimates | None
-) -> Sketch:
+def _sketch(program: EventProgram, options: EventOptions, parallel: str, masks: Mapping[str, str]) -> Sketch:
     dialect: Dialect = "spark" if program.dialect == "spark" else "duckdb"
     return Sketch(
         program.query,
@@ -71,11 +68,10 @@ def _sketch(
         program.key_parts,
         program.conditions,
         program.ways,
-        counts or _equal_counts(program.query),
+        _equal_counts(program.query),
         options.functions,
         parallel,
         masks,
-        counts is not None,
     )
 
 
@@ -95,7 +91,7 @@ def _masks(program: EventProgram, sql: Callable[[Expr], str]) -> dict[str, str]:
 
 
 def duckdb_facts(queries: Sequence[EventQuery], data: Any, options: EventOptions) -> Iterator[ClauseFacts]:
-    """Every query, planned against events in process; candidates are counted, nothing is matched."""
+    """Every query, planned against events in process; no event is read."""
     from motif.hosts import duckdb, duckdb_events
 
     raise_first(duckdb_events.stack_errors(data, queries, options.stream, options.functions))
@@ -103,7 +99,6 @@ def duckdb_facts(queries: Sequence[EventQuery], data: Any, options: EventOptions
     for number, query in enumerate(queries, 1):
         program, source = stack.plan(query, options.functions)
         masks = _masks(program, duckdb.row_sql)
-        counts, cost = (None, NOT_COUNTED) if number > 1 else _counted(program, source)
         parallel = _parallel(program.query, keyed=bool(program.keys))
         exprs = crossing(program)
         columns = crossing_notes([duckdb.row_sql(expr) for expr in exprs], source.types_of(exprs))
@@ -113,7 +108,7 @@ def duckdb_facts(queries: Sequence[EventQuery], data: Any, options: EventOptions
         ]
         if not program.outputs.is_plain:
             steps.append(Step("DuckDB computes the items", duckdb.output_sql(program, "matches")))
-        yield event_facts(number, _sketch(program, options, parallel, masks, counts), steps, cost)
+        yield event_facts(number, _sketch(program, options, parallel, masks), steps, NOT_COUNTED)
         if number < len(queries):
             empty = duckdb_events.run_program(program, source.empty(), options.functions)
             stack.add(query, empty)
@@ -131,46 +126,6 @@ def _compiled(program: EventProgram) -> str:
     return f"{when}; below that, plain Python unless it takes long"
 
 
-def _counted(program: EventProgram, source: Any) -> tuple[Estimates, str]:
-    """Candidates per variable, partitions, and the share of their time that WITHIN spans."""
-    from motif.hosts import duckdb
-
-    chosen = "" if program.admitted is None else f"WHERE {duckdb.row_sql(program.admitted)}"
-    events = source.select(duckdb.columns_sql(program.columns), chosen)
-    masks = [(var, _condition(mask)) for var, mask in program.masks]
-    counts = ", ".join(f"count(*) FILTER (WHERE {mask})" for _, mask in masks)
-    keys = ", ".join(f"c{key}" for key in program.keys)
-    clock = f"c{program.time}::TIMESTAMP"
-    spans = (
-        f"SELECT epoch_us(max({clock})) - epoch_us(min({clock})) AS span FROM e {f'GROUP BY {keys}' if keys else ''}"
-    )
-    text = (
-        f"WITH e AS ({events}), p AS ({spans}) "
-        f"SELECT count(*), (SELECT count(*) FROM p), (SELECT avg(span) FROM p), {counts} FROM e"
-    )
-    with duckdb.user_errors(program.query.source):
-        row = [column[0].as_py() for column in source.database.table(text).columns]
-    total, partitions, span, *numbers = row
-    found = {var: int(number) for (var, _), number in zip(masks, numbers, strict=True)}
-    window = _window(program.query, span)
-    shown = ", ".join(f"{var} {count:,}" for var, count in found.items())
-    noun = f", in {partitions:,} partitions" if keys else ""
-    return Estimates(found, max(int(partitions), 1), window), f"{total:,} events can play a role{noun}: {shown}"
-
-
-def _condition(mask: Mask | None) -> str:
-    if mask is None:
-        return "true"
-    return f"c{mask.column}" if mask.number is None else f"c{mask.column} = {mask.number}"
-
-
-def _window(query: EventQuery, span: float | None) -> float:
-    """Share of a partition's time that WITHIN spans."""
-    if not isinstance(query.within, Duration) or not span:
-        return 1.0
-    return min(1.0, (query.within.microseconds + 1) / (float(span) + 1))
-
-
 # -- Spark
 
 
@@ -178,17 +133,37 @@ def spark_facts(queries: Sequence[EventQuery], data: Any, options: EventOptions)
     """Every query, planned against Spark DataFrames; no job is run."""
     from motif.hosts.spark import batch, events
 
-    raise_first(events.stack_errors(data, queries, options.stream, options.functions))
     stack = events.Stack(data, options.stream, queries)
+    if any(frame.isStreaming for frame in stack.inputs.values()):
+        yield from _stream_facts(queries, data, options)
+        return
+    raise_first(events.stack_errors(data, queries, options.stream, options.functions))
     for number, query in enumerate(queries, 1):
         program, source = stack.plan(query, options.functions)
         masks = _masks(program, batch.row_sql)
         is_small = events.is_read_by_one_task(program, source, options.functions)
         parallel = "in sequence, by one task: there are few events" if is_small else _on_cluster(program)
         steps = _spark_steps(program, source, NO_EXCHANGE if is_small else _exchanged(program, parallel))
-        yield event_facts(number, _sketch(program, options, parallel, masks, None), steps, NO_JOB)
+        yield event_facts(number, _sketch(program, options, parallel, masks), steps, NOT_COUNTED)
         if number < len(queries):
             stack.add(query, events.run_program(program, source, options.functions))
+
+
+def _stream_facts(queries: Sequence[EventQuery], data: Any, options: EventOptions) -> Iterator[ClauseFacts]:
+    """Every query, planned against streaming DataFrames; nothing is started."""
+    from motif.engine.events.functions import Functions
+    from motif.hosts.spark import batch, events, stream
+
+    raise_first(stream.stack_errors(data, queries, options.stream, options.functions))
+    stack, chain = events.Stack(data, options.stream, queries), stream.Chain(stream.LIVE)
+    for number, query in enumerate(queries, 1):
+        program, source = stack.plan(query, options.functions)
+        masks = _masks(program, batch.row_sql)
+        chosen = [] if program.admitted is None else [Step("Spark filters", batch.row_sql(program.admitted))]
+        steps = [*chosen, *stream_steps(program, source, "Motif keeps events and joins them")]
+        yield event_facts(number, _sketch(program, options, buckets_of(program), masks), steps, NOT_COUNTED)
+        if number < len(queries):
+            stack.add(query, chain.events(program, source, Functions(dict(options.functions))))
 
 
 def _on_cluster(program: EventProgram) -> str:

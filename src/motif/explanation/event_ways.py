@@ -95,18 +95,16 @@ class _Teller:
 
     def _found_by(self, level: int, number: int) -> str:
         var = self.way.elements[number].var
-        count = self.sketch.estimates.candidates.get(var, 0)
-        known = f" ({count:,} in all)" if self.sketch.counted else ""
         where = " of a partition" if self.sketch.key_parts else ""
         if level == 0:
             why = ", one after the other: each may decide matches" if self.driver == number else ""
-            return f"every event{where} that can be {var}{known}{why}"
+            return f"every event{where} that can be {var}{why}"
         lookup = self.steps.lookups[level]
         if lookup is None:
-            return f"candidates{where}{known} by time: {self._range(level, number)}"
+            return f"candidates{where} by time: {self._range(level, number)}"
         indexed = self._indexed(level)
         equality = self.sketch.text(indexed.expr) if indexed else f"equality with {self._name(lookup.element)}"
-        return f"candidates{where}{known} by an index on {equality}, then by time: {self._range(level, number)}"
+        return f"candidates{where} by an index on {equality}, then by time: {self._range(level, number)}"
 
     def _passed_over(self, level: int) -> list[str]:
         """An inequality with a bound event, by which whole blocks of candidates are passed over."""

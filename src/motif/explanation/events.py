@@ -26,8 +26,8 @@ from motif.plan.events.ways import Role, Way
 
 KIND = "Event query"
 NO_DATA = (
-    "names and types are checked, and candidates are counted, once the events are known: give them (data=, --table on "
-    "the command line); the steps below are for equal counts"
+    "names and types are checked once the events are known: give them (data=, --table on the command line); the steps "
+    "below are for equal counts of candidates"
 )
 
 
@@ -46,8 +46,6 @@ class Sketch:
     parallel: str
     masks: Mapping[str, str | None] = field(default_factory=dict)
     """Per variable: what the host is asked to compute, where it is known."""
-    counted: bool = False
-    """Whether the estimates are counts of real events."""
 
     def text(self, expr: Expr) -> str:
         return render_event_expr(expr, self.dialect)

@@ -12,6 +12,7 @@ from motif.explanation.facts import ClauseFacts, Step, program_facts
 from motif.ir.expr import Expr
 from motif.ir.types import Type
 from motif.lang.statement import Statement
+from motif.plan.events.program import EventProgram
 from motif.plan.planner import plan
 from motif.plan.program import Program
 
@@ -75,7 +76,11 @@ def spark_facts(statement: Statement, session: Any) -> list[ClauseFacts]:
         frame = batch.clause_input(statement, clause, session, frames)
         source = batch.SparkSource(frame)
         program = plan(clause.query, source)
-        clauses.append(program_facts(clause.index + 1, program, _spark_steps(program, source), batch.row_sql))
+        if frame.isStreaming:
+            steps = stream_steps(program, source, "Motif keeps rows and matches them")
+        else:
+            steps = _spark_steps(program, source)
+        clauses.append(program_facts(clause.index + 1, program, steps, batch.row_sql))
         frames[clause.name] = batch.run_program(program, source)
     return clauses
 
@@ -100,6 +105,34 @@ def _spark_steps(program: Program, source: Any) -> list[Step]:
         Step("Motif matches, inside mapInArrow", "", (sort, _what_comes_out(program))),
         Step("Spark selects the result", final),
     ]
+
+
+def stream_steps(program: Program | EventProgram, source: Any, work: str) -> list[Step]:
+    """What happens in every batch of a stream; the filter in front is that of the caller."""
+    from motif.hosts.spark import batch
+
+    exprs = crossing(program)
+    items = [batch.row_sql(expr) for expr in exprs]
+    select = ", ".join(f"{item} AS c{number}" for number, item in enumerate(items))
+    final = ", ".join(f"{batch.row_sql(expr)} AS {batch.quoted(name)}" for name, expr in program.outputs.columns)
+    return [
+        Step("Spark selects", select, crossing_notes(items, source.types_of(exprs))),
+        Step("Motif packs rows, inside mapInArrow", "", (buckets_of(program),)),
+        Step("Spark exchanges", "", ("repartition by bucket",)),
+        Step(
+            f"{work}, inside transformWithState", "", ("once per bucket and batch; what is kept is in Spark's state",)
+        ),
+        Step("Motif unpacks the matches, inside mapInArrow"),
+        Step("Spark selects the result", final),
+    ]
+
+
+def buckets_of(program: Program | EventProgram) -> str:
+    """How the keys of a stream are spread."""
+    if not program.keys:
+        return "in sequence, by one task: there is no key, so there is one bucket"
+    keys = ", ".join(f"c{key}" for key in program.keys)
+    return f"by buckets of keys ({keys}), as many as buckets= says (16): each is matched by one task at a time"
 
 
 def _by_itself(files: int) -> str:

@@ -31,7 +31,7 @@ from motif.errors import (
 )
 from motif.hosts.duckdb_lineage import Columns, unchanged
 from motif.hosts.duckdb_safety import NO_FILES, PASS_THE_FILE, NoTable, Unsafe, judged
-from motif.hosts.frames import is_path, reader_of, stays, to_arrow
+from motif.hosts.frames import is_path, no_file, reader_of, stays, to_arrow
 from motif.hosts.given import alike, given_column, is_kept, readable, zones_of
 from motif.hosts.interrupt import heard
 from motif.hosts.kept_plans import version_of
@@ -115,7 +115,7 @@ class Database:
         files = {name: str(data) for name, data in tables.items() if is_path(data)}
         for name, path in files.items():
             if not Path(path).exists():
-                raise MotifError(f"there is no file {path} (table {name})", hint="paths are relative to where you are")
+                raise no_file(path, name)
         self._given: dict[str, str | pa.Table] = dict(files)
         self._originals: dict[str, pa.Table] = {}
         self.files = tuple(sorted(set(files.values())))

@@ -36,6 +36,14 @@ def reader_of(path: str) -> str:
     return reader
 
 
+def no_file(path: str, name: str) -> MotifError:
+    """What to say of a path that leads nowhere; it may be meant as the name of a table."""
+    table = "" if name.startswith("__motif_") or name == "data" else f" (table {name})"
+    looks_like_one = "/" in path or "\\" in path or Path(path).suffix.lower() in READERS
+    spark = "" if looks_like_one else f"; a table of Spark is given as spark.table({path!r})"
+    return MotifError(f"there is no file {path}{table}", hint=f"paths are relative to where you are{spark}")
+
+
 def to_arrow(data: Any) -> pa.Table:
     """An Arrow, pandas or Polars table as Arrow."""
     if isinstance(data, pa.Table):

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from pyspark.errors import AnalysisException, ParseException, PySparkException
+from pyspark.logger import PySparkLogger
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 from pyspark.sql import types as t
@@ -20,6 +21,7 @@ from motif.hosts.parquet import ParquetColumns
 from motif.hosts.spark.exchange import file_limit, is_small, row_limit, together
 from motif.hosts.spark.files import files_of, matched_by_reading, one_task
 from motif.hosts.spark.safety import Unsafe, computed, filtered, queried, selected
+from motif.hosts.spark.shipping import carried
 from motif.hosts.spark.types import kept_back, leaf_schema, message_and_hint, type_of
 from motif.hosts.spark.worker import matcher
 from motif.ir.expr import Call, Column, Expr, HostAggregate, Verbatim, transform
@@ -43,6 +45,8 @@ _UNSTEADY = frozenset(
     "current_date current_time current_timestamp curdate localtimestamp now unix_timestamp current_user user".split()
 )
 """Functions whose value is another one the next time, and which VALUES takes all the same."""
+MATCH = "motif_match_rows"
+"""What Spark shows as the name of the step that matches."""
 _UNBOUNDED_BATCHES = "2147483647"
 _VERDICTS = {"INVALID_WHERE_CONDITION": Verdict.AGGREGATE, "UNSUPPORTED_GENERATOR": Verdict.ROWS}
 """By what Spark says of an expression that it does not take in WHERE."""
@@ -171,9 +175,14 @@ def no_rows(frame: DataFrame) -> DataFrame:
 
 def match_frame(frame: DataFrame, query: RowQuery) -> DataFrame:
     """Matches of a clause over a DataFrame."""
+    use_unbounded_batches(frame.sparkSession)
+    return matched(frame, query)
+
+
+def matched(frame: DataFrame, query: RowQuery) -> DataFrame:
+    """The matches, with a session that is left as it is."""
     source = SparkSource(frame)
-    program = plan(query, source)
-    return run_program(program, source)
+    return run_program(plan(query, source), source)
 
 
 def run_program(program: Program, source: SparkSource) -> DataFrame:
@@ -181,14 +190,13 @@ def run_program(program: Program, source: SparkSource) -> DataFrame:
     exprs = crossing(program)
     kinds = source.spark_types(exprs)
     session = source.frame.sparkSession
-    use_unbounded_batches(session)
     work = matcher(program, layout(program, [type_of(kind) for kind in kinds]), SORT_BYTES)
     schema = leaf_schema(program.outputs.leaves, kinds)
     if files := own_files(program, source):
-        leaves = one_task(session).mapInArrow(matched_by_reading(files, work), schema)
+        leaves = one_task(session).mapInArrow(carried(matched_by_reading(files, work), MATCH), schema)
     else:
         rows = together(source.select(exprs), key_columns(program), row_limit(session))
-        leaves = rows.mapInArrow(work, schema)
+        leaves = rows.mapInArrow(carried(work, MATCH), schema)
     return with_scalars(program, leaves)
 
 
@@ -264,6 +272,7 @@ def use_unbounded_batches(session: SparkSession) -> None:
     try:
         if session.conf.get(_ARROW_BYTES) != _UNBOUNDED_BATCHES:
             session.conf.set(_ARROW_BYTES, _UNBOUNDED_BATCHES)
+            logging.getLogger("motif").info("rows are handed over in few, large batches: %s is set", _ARROW_BYTES)
     except PySparkException:
         return  # a session that does not let us is slower, not wrong
 
@@ -287,7 +296,8 @@ def blamed(error: PySparkException | Unsafe, program: Program | EventProgram, le
 @contextmanager
 def quiet() -> Iterator[None]:
     """PySpark logs every mistake in a query with a page of Java; we say it in one line ourselves."""
-    logger = logging.getLogger("SQLQueryContextLogger")
+    # PySpark's own kind: if it found a plain one under this name, it could not log what it has to say from then on.
+    logger = PySparkLogger.getLogger("SQLQueryContextLogger")
     before, logger.disabled = logger.disabled, True
     try:
         yield
@@ -325,7 +335,7 @@ def statement_errors(statement: Statement, session: SparkSession) -> list[MotifE
             frame = clause_input(statement, clause, session, frames)
             if unknown := bind_errors(clause.query, SparkSource(frame).schema):
                 return unknown
-            frames[clause.name] = match_frame(frame, clause.query)
+            frames[clause.name] = matched(frame, clause.query)
         around(statement, session, frames)
     except MotifError as error:
         return [error]
@@ -375,9 +385,19 @@ def _mistake(error: PySparkException, session: SparkSession, statement: Statemen
     message, hint = message_and_hint(str(error))
     if error.getCondition() == "TABLE_OR_VIEW_NOT_FOUND":
         name = (error.getMessageParameters() or {}).get("relationName", "").strip("`")
-        hint = did_you_mean(name, [table.name for table in session.catalog.listTables()])
+        hint = did_you_mean(name, _tables_beside(name, session))
     kind = QuerySyntaxError if isinstance(error, ParseException) else QueryBindError
     return kind(message, source=statement.text, span=_place(error, statement, span), hint=hint)
+
+
+def _tables_beside(name: str, session: SparkSession) -> list[str]:
+    """Tables and views where a name that is not there would be."""
+    database, _, _ = name.replace("`", "").rpartition(".")
+    try:
+        found = session.catalog.listTables(database or None)
+    except PySparkException:  # there is no such database
+        return [each.name for each in session.catalog.listDatabases()]
+    return [f"{database}.{table.name}" if database else table.name for table in found]
 
 
 def _place(error: PySparkException, statement: Statement, span: Span | None) -> Span | None:

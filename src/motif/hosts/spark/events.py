@@ -31,6 +31,7 @@ from motif.hosts.spark.batch import (
 )
 from motif.hosts.spark.event_worker import event_matcher
 from motif.hosts.spark.exchange import event_limit, is_small, together
+from motif.hosts.spark.shipping import carried
 from motif.hosts.spark.types import event_schema, type_of
 from motif.ir.event import Duration, EventQuery
 from motif.ir.expr import Column, Literal
@@ -47,6 +48,8 @@ WINDOWS = 8
 """A slice is so many times WITHIN long: of each, one window (or two) is sent to its neighbours as well."""
 SHORTEST = 1_000_000
 """Microseconds that a slice has at least."""
+MATCH = "motif_match_events"
+"""What Spark shows as the name of the step that matches."""
 LONGEST = 1 << 55
 """Microseconds (a thousand years) from which on a window is as good as none."""
 _COMPOSITE = ("event", "match_start", "match_end")
@@ -60,6 +63,7 @@ def match_stack(data: Any, queries: Sequence[EventQuery], stream: Stream, functi
     for name, frame in stack.inputs.items():
         if frame.isStreaming:
             raise MotifError(f"{name}: a streaming DataFrame is not a table", hint="motif.match takes it")
+        use_unbounded_batches(frame.sparkSession)
     for query in queries[:-1]:
         stack.add(query, run_program(*stack.plan(query, functions), functions))
     return run_program(*stack.plan(queries[-1], functions), functions)
@@ -221,7 +225,6 @@ def _mergeable(one: t.DataType, other: t.DataType) -> bool:
 
 def run_program(program: EventProgram, source: SparkSource, functions: Callables) -> DataFrame:
     """Filter, exchange by key or slice, match in the workers, scalars after."""
-    use_unbounded_batches(source.frame.sparkSession)
     if program.admitted is not None:
         source = source.where(row_sql(program.admitted))
     cut: Slice | None = None
@@ -232,7 +235,7 @@ def run_program(program: EventProgram, source: SparkSource, functions: Callables
     events = together(source.select(exprs), key_columns(program), event_limit(functions))
     plan = layout(program, [type_of(kind) for kind in kinds])
     work = event_matcher(program, plan, Functions(dict(functions)), cut)
-    leaves = events.mapInArrow(work, event_schema(program.outputs.leaves, kinds, program.time))
+    leaves = events.mapInArrow(carried(work, MATCH), event_schema(program.outputs.leaves, kinds, program.time))
     return with_scalars(program, leaves)
 
 

@@ -40,6 +40,7 @@ from motif.hosts.spark.batch import match_frame as match_rows
 from motif.hosts.spark.events import Callables, Stack
 from motif.hosts.spark.local import ROCKSDB
 from motif.hosts.spark.safety import Unsafe, selected
+from motif.hosts.spark.shipping import carried
 from motif.hosts.spark.stream_archive import archived_frame, archived_stack, check_types, seeds
 from motif.hosts.spark.stream_state import digest
 from motif.hosts.spark.stream_status import watch
@@ -61,6 +62,8 @@ LIVE = LiveOptions()
 _PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 _CHANGELOG = "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled"
 _PARTITIONS = "spark.sql.shuffle.partitions"
+PACK, UNPACK = "motif_pack_rows", "motif_unpack_matches"
+"""What Spark shows as the names of steps."""
 _MATCHED = "motif.matched"
 _STAYS = "isnan(rand(0))"
 """Never true, and not deterministic: Spark would otherwise filter below the watermark, and events of classes that a
@@ -69,10 +72,11 @@ query does not name would no longer move its time."""
 
 def match_frame(frame: DataFrame, query: RowQuery, live: LiveOptions = LIVE) -> DataFrame:
     """Matches of a clause over a streaming DataFrame."""
+    prepare(frame.sparkSession, live.buckets)
     source = SparkSource(frame)
     program = plan(query, source)
     source = SparkSource(watched(frame, time_column(program, source.schema), live))
-    chain = Chain(live, frame.sparkSession)
+    chain = Chain(live)
     return chain.matches(program, source, Functions({}), archived_frame(live.archive))
 
 
@@ -121,7 +125,8 @@ def match_stack(
     """Matches of the last query over streaming DataFrames; those of the queries before it are events for it."""
     archive = archived_stack(live.archive, data, queries, stream)
     stack = Stack(watched_inputs(data, stream.time, live), stream, queries)
-    chain = Chain(live, next(iter(stack.inputs.values())).sparkSession)
+    prepare(next(iter(stack.inputs.values())).sparkSession, live.buckets)
+    chain = Chain(live)
     used = Functions(dict(functions), skips_errors=live.on_error == "skip")
     for query in queries[:-1]:
         stack.add(query, chain.events(*stack.plan(query, functions), used))
@@ -132,7 +137,7 @@ def stack_errors(data: Any, queries: Sequence[EventQuery], stream: Stream, funct
     """What is wrong with queries whose text is fine; Spark analyses, no event is read."""
     try:
         stack = Stack(data, stream, queries)
-        chain = Chain(LIVE, next(iter(stack.inputs.values())).sparkSession)
+        chain = Chain(LIVE)
         used = Functions(dict(functions))
         for query in queries:
             if unknown := bind_event_errors(query, stack.source(query).schema):
@@ -178,12 +183,11 @@ def prepare(session: SparkSession, buckets: int) -> None:
 class Chain:
     """The operators of one `match`, in the order of its queries."""
 
-    def __init__(self, live: LiveOptions, session: SparkSession) -> None:
+    def __init__(self, live: LiveOptions) -> None:
         self.live = live
         self.name = f"motif:{uuid.uuid4().hex[:12]}"
         self.count = 0
         self.hold = 0
-        prepare(session, live.buckets)
 
     def events(self, program: EventProgram, source: SparkSource, functions: Functions) -> DataFrame:
         """Matches that are events for later queries."""
@@ -270,13 +274,13 @@ class Stage:
         if archive is not None:
             check_types(operator.planned.layout.exprs, self.types, archive)
         starts = None if archive is None else seeds(operator, self.rows(archive))
-        packed = self.rows(source, f" OR {_STAYS}").mapInArrow(worker.packer(operator), worker.PACKED)
+        packed = self.rows(source, f" OR {_STAYS}").mapInArrow(carried(worker.packer(operator), PACK), worker.PACKED)
         stepped = packed.groupBy("bucket").transformWithStateInPandas(
             worker.Steps(operator), worker.STEPPED, "append", "EventTime", initialState=starts
         )
         schema = self.schema(with_kinds=with_kinds)
         unpack = worker.unpacker(to_arrow_schema(schema, timezone="UTC"))
-        leaves = self._observed(stepped).filter("payload IS NOT NULL").mapInArrow(unpack, schema)
+        leaves = self._observed(stepped).filter("payload IS NOT NULL").mapInArrow(carried(unpack, UNPACK), schema)
         return self.with_scalars(leaves, with_kinds=with_kinds)
 
     def rows(self, source: SparkSource, unless: str = "") -> DataFrame:

@@ -17,6 +17,7 @@ from motif.errors import MotifError, QueryBindError, UnsupportedQuery
 from motif.hosts.spark import stream_worker as worker
 from motif.hosts.spark.batch import SparkSource, row_sql
 from motif.hosts.spark.events import Stack
+from motif.hosts.spark.shipping import carried
 from motif.hosts.spark.stream_status import at_first_report
 from motif.ir.event import EventQuery
 from motif.ir.expr import Expr
@@ -66,7 +67,9 @@ def _check_table(name: str, frame: Any) -> None:
 def seeds(operator: worker.Operator, rows: DataFrame) -> GroupedData:
     """The state to begin with: rows of the archive by bucket, and the seam for every bucket."""
     # Kept until the first batch is done, so that rows and seam come from one reading of the archive.
-    packed = rows.mapInArrow(worker.packer(operator, with_latest=True), worker.SEED).cache()
+    packed = rows.mapInArrow(
+        carried(worker.packer(operator, with_latest=True), "motif_pack_archive"), worker.SEED
+    ).cache()
     at_first_report(operator.name, packed.unpersist)
     buckets = operator.buckets if operator.planned.program.keys else 1
     every = rows.sparkSession.range(buckets).selectExpr(
