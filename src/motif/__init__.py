@@ -39,6 +39,7 @@ from motif.errors import (
     UnsupportedQuery,
     only_ours,
 )
+from motif.version import VERSION
 
 if TYPE_CHECKING:
     from datetime import timedelta
@@ -80,7 +81,7 @@ if TYPE_CHECKING:
     from motif.options import vectorized
     from motif.report import Report
 
-__version__ = "0.1.0"
+__version__ = VERSION
 __all__ = [
     "ALL",
     "Diagnostic",

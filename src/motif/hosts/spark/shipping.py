@@ -11,8 +11,8 @@ from typing import Any
 import pyarrow as pa
 from pyspark.serializers import CloudPickleSerializer
 
-import motif
 from motif.errors import MotifError
+from motif.version import VERSION
 
 Batches = Iterator[pa.RecordBatch]
 Work = Callable[[Batches], Batches]
@@ -25,7 +25,7 @@ def carried(work: Work, name: str) -> Work:
 
     It is sent as it is, not as a name in a module: a worker that has no Motif, or another one, can say so.
     """
-    sent, version = _SERIALIZER.dumps(work), motif.__version__  # type: ignore[no-untyped-call]
+    sent, version = _SERIALIZER.dumps(work), VERSION  # type: ignore[no-untyped-call]
 
     def run(batches: Any) -> Any:
         try:
@@ -45,9 +45,9 @@ def carried(work: Work, name: str) -> Work:
 
 def received(sent: bytes, version: str, batches: Batches) -> Batches:
     """Do in a worker what was sent; a mistake that it finds is told without the frames above it."""
-    if motif.__version__ != version:
+    if VERSION != version:
         raise MotifError(
-            f"Spark's workers have Motif {motif.__version__}, and the program that asks has {version}",
+            f"Spark's workers have Motif {VERSION}, and the program that asks has {version}",
             hint="install the same version in both",
         )
     try:
@@ -73,8 +73,8 @@ def is_connect(session: Any) -> bool:
 
 def packed(folder: Path) -> Path:
     """Motif's own files, of which Python can import."""
-    package = Path(motif.__file__).parent
-    target = folder / f"motif_cep-{motif.__version__}.zip"
+    package = Path(__file__).parents[2]
+    target = folder / f"motif_cep-{VERSION}.zip"
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
         for path in sorted(package.rglob("*")):
             if path.is_file() and "__pycache__" not in path.parts:

@@ -1,0 +1,3 @@
+"""Which Motif this is."""
+
+VERSION = "0.1.0"
