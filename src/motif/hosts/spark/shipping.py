@@ -45,7 +45,7 @@ def carried(work: Work, name: str) -> Work:
 
 def received(sent: bytes, version: str, batches: Batches) -> Batches:
     """Do in a worker what was sent; a mistake that it finds is told without the frames above it."""
-    if VERSION != version:
+    if version != VERSION:
         raise MotifError(
             f"Spark's workers have Motif {VERSION}, and the program that asks has {version}",
             hint="install the same version in both",
