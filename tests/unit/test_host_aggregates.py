@@ -291,3 +291,50 @@ def test_aggregates_of_the_catalogue(seed: int) -> None:
 
 def test_the_catalogue_is_read() -> None:
     assert len({name for name, _ in AGGREGATES}) > 60
+
+
+# -- computed for the rows of a match only
+
+
+def lazy_difference(seed: int) -> str | None:
+    """A text that is a number on rows of A only must be read as one there, and nowhere else."""
+    rng = random.Random(seed)
+    rows = random_rows(rng, 60)
+    rest = f"AFTER MATCH SKIP {rng.choice(('PAST LAST ROW', 'TO NEXT ROW'))} PATTERN ({rng.choice(PATTERNS)})"
+    rest += " DEFINE A AS a, B AS NOT a"
+    labels = parse_clause(f"MATCH_RECOGNIZE (ORDER BY t MEASURES CLASSIFIER() AS c ALL ROWS PER MATCH {rest})")
+    of_a = {row["t"] for row in match_rows(labels, rows.to_pylist(), rows.column_names) if row["c"] == "A"}
+    numbers = rows.column("i").to_pylist()
+    texts = [("" if n is None else str(n)) if t in of_a else "none" for t, n in enumerate(numbers)]
+    rows = rows.append_column("w", pa.array([text or None for text in texts], pa.string()))
+    read = rng.choice(("CAST({} AS BIGINT)", "1 + {}::BIGINT", "CASE WHEN {} <> '0' THEN 10 // {}::BIGINT END"))
+    shape = rng.choice(
+        (
+            *("SUM({})", "AVG({})", "MIN({})", "MAX({})", "COUNT({})", "COUNT(DISTINCT {})", "ARRAY_AGG({})"),
+            *("ARRAY_AGG(DISTINCT {})", "LAST({})", "FIRST({}, 1)", "median({})", "list({} ORDER BY t DESC)"),
+            *("SUM({}) FILTER (WHERE A.i > 2)", "SUM({} + MATCH_NUMBER())"),
+        )
+    )
+    mode = rng.choice(("ONE ROW PER MATCH", "ALL ROWS PER MATCH", "ALL ROWS PER MATCH WITH UNMATCHED ROWS"))
+    asked = shape.replace("ORDER BY t", "ORDER BY A.t")
+    lazy = asked.format(read.replace("{}", "A.w"))
+    plain = asked.format(read.replace("{}", "CAST(A.i AS VARCHAR)"))
+    clause = f"MATCH_RECOGNIZE (ORDER BY t MEASURES {lazy} AS x, {plain} AS y {mode} {rest})"
+    found = motif.match(rows, clause)
+    return None if found.column("x").to_pylist() == found.column("y").to_pylist() else f"seed {seed}: {clause}"
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_only_rows_that_are_read_can_fail(seed: int) -> None:
+    assert lazy_difference(seed) is None
+
+
+def test_a_row_that_is_read_fails_with_its_place() -> None:
+    with pytest.raises(motif.QueryDataError, match="Could not convert string 'a'") as caught:
+        measured("SUM(CAST(A.s AS INTEGER)) AS x")
+    assert caught.value.line
+
+
+def test_case_decides_what_is_computed() -> None:
+    found = measured("CASE WHEN A.v > 99 THEN SUM(CAST(B.s AS INTEGER)) END AS x", define="A AS v < 9")
+    assert [row["x"] for row in found] == [None]

@@ -36,7 +36,7 @@ from motif.ir.expr import End
 from motif.ir.types import Kind, Type
 from motif.kernels import fold
 from motif.kernels.build import fold_loop
-from motif.plan.outputs import Folded, Gather, IsMatched, Leaf, Listed, Number, RowValue
+from motif.plan.outputs import Folded, Found, Gather, IsMatched, Leaf, Listed, Number, RowValue
 from motif.plan.scalar import Lane, lane, scale
 
 _FOLDS = {"count": fold.COUNT, "sum": fold.SUM, "avg": fold.SUM, "min": fold.MIN, "max": fold.MAX}
@@ -93,6 +93,8 @@ class Measures:
                 return values_at(self.rows.arrays[column], self.position(leaf))
             case Gather():
                 return self.own_label() if self._is_current(leaf) else self.label_at(self.position(leaf))
+            case Found():
+                return arrow(self.position(leaf) >= 0)
             case Folded():
                 return self.folded(leaf)
             case Listed():
@@ -138,7 +140,7 @@ class Measures:
 
     # -- navigation
 
-    def position(self, leaf: Gather) -> Array:
+    def position(self, leaf: Gather | Found) -> Array:
         """The row a navigation leads to, or -1."""
         if self._is_current(leaf):  # never of ONE ROW PER MATCH, where everything is FINAL
             return np.where(self.output.entry < 0, -1, self.output.row)
@@ -157,7 +159,7 @@ class Measures:
             return line
         return None
 
-    def _in_line(self, leaf: Gather, line: tuple[int, ...]) -> tuple[Array, Array]:
+    def _in_line(self, leaf: Gather | Found, line: tuple[int, ...]) -> tuple[Array, Array]:
         """The row in every match, and whether it is there, where all matches look alike."""
         wanted = {self.program.variables.index(name) for name in leaf.members}
         places = [place for place, state in enumerate(line) if self.program.automaton.var[state] in wanted]
@@ -165,7 +167,7 @@ class Measures:
         found = np.broadcast_to(np.bool_(bool(chosen)), len(self.matches))
         return self.matches.start + (chosen[0] if chosen else 0), found
 
-    def _in_match(self, leaf: Gather) -> tuple[Array, Array]:
+    def _in_match(self, leaf: Gather | Found) -> tuple[Array, Array]:
         members, low, high = self.ordinals(leaf.members, leaf.final)
         if not len(members.entries):
             return np.full(len(low), -1), np.zeros(len(low), bool)
@@ -174,7 +176,7 @@ class Measures:
         entry = members.entries[np.where(found, ordinal, 0)]
         return entry + self.per_match(self.matches.start - self.matches.offsets[:-1]), found
 
-    def _is_current(self, leaf: Gather) -> bool:
+    def _is_current(self, leaf: Gather | Found) -> bool:
         """Whether it is the row itself: the last so far of all variables."""
         is_last = leaf.end is End.LAST and not leaf.final and not leaf.index and not leaf.shift
         return is_last and len(set(leaf.members)) == len(self.program.variables)

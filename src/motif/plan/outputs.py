@@ -6,12 +6,12 @@ An aggregate of the host reads a leaf that lists the rows of the match: the host
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias, TypeGuard
 
-from motif.errors import QueryBindError, UnsupportedQuery
+from motif.errors import QueryBindError
 from motif.ir.expr import (
     Aggregate,
     At,
@@ -24,12 +24,16 @@ from motif.ir.expr import (
     Literal,
     MatchNumber,
     Mode,
+    Verbatim,
     transform,
     walk,
 )
 from motif.ir.query import Measure, RowQuery, Rows
-from motif.ir.types import Schema
+from motif.ir.types import Kind, Schema, Type
+from motif.plan.certain import is_certain
 from motif.plan.conditions import HostColumns
+from motif.plan.lists import field, folded, values
+from motif.plan.source import HostRefusal, Source, Verdict, host_types
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +48,17 @@ class Gather:
     """A host column (None: the label) at one row of the match."""
 
     column: int | None
+    members: tuple[str, ...]
+    end: End
+    index: int
+    shift: int
+    final: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Whether there is such a row of the match."""
+
     members: tuple[str, ...]
     end: End
     index: int
@@ -102,7 +117,7 @@ class IsMatched:
     """FALSE on rows that are in no match."""
 
 
-Leaf: TypeAlias = RowValue | Gather | Folded | Listed | Number | IsMatched
+Leaf: TypeAlias = RowValue | Gather | Found | Folded | Listed | Number | IsMatched
 
 
 @dataclass(frozen=True)
@@ -155,25 +170,83 @@ class Groups:
         return Column(alike.name)
 
 
-def fields_of(node: HostAggregate) -> tuple[Column | Label, ...]:
+def fields_of(node: Expr) -> tuple[Column | Label, ...]:
     """What it reads of each row."""
-    parts = (node.call,) if node.filter is None else (node.call, node.filter)
-    return tuple(dict.fromkeys(n for part in parts for n in walk(part) if isinstance(n, Column | Label)))
+    return tuple(dict.fromkeys(part for part in walk(node) if isinstance(part, Column | Label)))
 
 
 FIELD = "__field_"
 """How the names of fields of the rows in a list begin."""
 
 
-def field_name(number: int) -> str:
-    """Name of a field of the rows in a list."""
-    return f"{FIELD}{number}"
+def field_name(column: int | None) -> str:
+    """Name of a field of the rows in a list; None: of the label."""
+    return f"{FIELD}{'label' if column is None else column}"
+
+
+class Lazy:
+    """What must be computed for the rows of an aggregate only; asks the host what it is."""
+
+    def __init__(self, source: Source, text: str) -> None:
+        self.source = source
+        self.text = text
+
+    def is_lazy(self, arg: Expr) -> bool:
+        """Whether it may fail on some row, and the host can compute it where it is read."""
+        if isinstance(arg, Label) or is_certain(arg, self.source.schema, self.source.dialect):
+            return False
+        if any(isinstance(part, Label | MatchNumber) for part in walk(arg)):
+            return True
+        try:
+            list_of_one = Verbatim(("array(1)" if self.source.dialect == "spark" else "[1]",), ())
+            return self.source.verdict([values(list_of_one, arg, self.source.dialect)]) is Verdict.VALUE
+        except HostRefusal:
+            return False
+
+    def folded(self, node: Aggregate, rows: Expr, own: Callable[[Expr], Expr | None]) -> Expr:
+        """An aggregate of ours over a list of rows. `own`: see `Groups`; of the row at hand."""
+        assert node.arg is not None
+        known = transform(node.arg, _stand_in)
+        kind = host_types(self.text, [known], self.source)[0]
+        check_fold(node, kind, self.text)
+        dialect = self.source.dialect
+        return folded(
+            node.name, rows, values(rows, transform(node.arg, own), dialect), kind, dialect, distinct=node.distinct
+        )
+
+    def field(self, column: int | None) -> Expr:
+        return field(field_name(column), self.source.dialect)
+
+
+def _stand_in(node: Expr) -> Expr | None:
+    """Of the type of what only a match has."""
+    return Literal("A") if isinstance(node, Label) else Literal(1) if isinstance(node, MatchNumber) else None
+
+
+def check_folds(exprs: Iterable[Expr], columns: HostColumns, types: Sequence[Type], text: str) -> None:
+    """Aggregates of ours over host columns fit their arguments."""
+    for node in (node for expr in exprs for node in walk(expr) if isinstance(node, Aggregate)):
+        if node.arg in columns.exprs:
+            check_fold(node, types[columns.exprs.index(node.arg)], text)
+
+
+def check_fold(node: Aggregate, kind: Type, text: str) -> None:
+    """SUM and AVG take numbers, MIN and MAX what has an order."""
+    summed = node.name in ("sum", "avg") and kind.kind not in (Kind.INTEGER, Kind.FLOAT, Kind.DECIMAL, Kind.NULL)
+    if summed or (node.name in ("min", "max") and (kind.kind is Kind.OTHER or not kind.ordered)):
+        raise QueryBindError(
+            f"{node.name.upper()} does not work on values of type {kind}",
+            source=text,
+            span=node.span,
+            hint="CAST the argument to a number" if summed else "take MIN or MAX of a part of it that has an order",
+        )
 
 
 class _Collector:
-    def __init__(self, query: RowQuery, columns: HostColumns) -> None:
+    def __init__(self, query: RowQuery, source: Source, columns: HostColumns) -> None:
         self.query = query
         self.columns = columns
+        self.lazy = Lazy(source, query.source)
         self.leaves: list[Leaf] = []
         self.groups = Groups()
         # ONE ROW PER MATCH is evaluated at the last row, where RUNNING and FINAL are the same.
@@ -200,12 +273,17 @@ class _Collector:
 
     def lifted(self, node: Expr) -> Expr | None:
         match node:
+            case At(arg=arg) if self.lazy.is_lazy(arg):
+                return self.navigated(node)
             case At(arg=arg, var=var, end=end, index=index, shift=shift, mode=mode):
-                column = None if isinstance(arg, Label) else self.column(arg, node)
+                column = None if isinstance(arg, Label) else self.columns.index(arg)
                 return self.leaf(Gather(column, self.query.members(var), end, index, shift, self.is_final(mode)))
+            case Aggregate(arg=arg) if arg is not None and self.lazy.is_lazy(arg):
+                rows = self.rows(arg, node.var, node.mode)
+                return self.lazy.folded(node, rows, lambda part: self.of_row(part, self.lazy.field))
             case Aggregate(name=name, arg=arg, var=var, distinct=distinct, mode=mode):
                 of_labels = isinstance(arg, Label)
-                column = None if arg is None or of_labels else self.column(arg, node)
+                column = None if arg is None or of_labels else self.columns.index(arg)
                 members = self.query.members(var)
                 return self.leaf(Folded(name, column, of_labels, members, distinct, self.is_final(mode)))
             case HostAggregate():
@@ -215,43 +293,47 @@ class _Collector:
             case _:
                 return None
 
+    def navigated(self, at: At) -> Expr:
+        """Computed at the row that is found, if there is one."""
+        members, final = self.query.members(at.var), self.is_final(at.mode)
+
+        def value(column: int | None) -> Expr:
+            return self.leaf(Gather(column, members, at.end, at.index, at.shift, final))
+
+        found = self.leaf(Found(members, at.end, at.index, at.shift, final))
+        return Call("case", (found, transform(at.arg, lambda part: self.of_row(part, value)), Literal(None)))
+
     def grouped(self, node: HostAggregate) -> Column:
+        rows = self.rows(node, node.var, node.mode)
+        return self.groups.add(node, rows.name, lambda part: self.of_row(part, lambda c: Column(field_name(c))))
+
+    def rows(self, node: Expr, var: str | None, mode: Mode | None) -> Column:
+        """The rows that an aggregate reads, with what it reads of them."""
         read = fields_of(node) or (Label(),)  # a struct has something in it
         columns = [None if isinstance(part, Label) else self.columns.index(part) for part in read]
-        names = {column: field_name(-1 if column is None else column) for column in columns}
-        fields = tuple((names[column], column) for column in columns)
-        rows = self.leaf(Listed(self.query.members(node.var), self.is_final(node.mode), fields))
+        fields = tuple((field_name(column), column) for column in columns)
+        return self.leaf(Listed(self.query.members(var), self.is_final(mode), fields))
 
-        def own(part: Expr) -> Expr | None:
-            match part:
-                case Column():
-                    return Column(names[self.columns.index(part)])
-                case Label():
-                    return Column(names[None])
-                case MatchNumber():
-                    return self.leaf(Number())
-                case _:
-                    return None
-
-        return self.groups.add(node, rows.name, own)
-
-    def column(self, arg: Expr, node: At | Aggregate) -> int:
-        if any(isinstance(part, Label | MatchNumber) for part in walk(arg)):
-            raise UnsupportedQuery(
-                "not supported: CLASSIFIER() inside a larger expression that is navigated or aggregated",
-                source=self.query.source,
-                span=node.span,
-                hint="navigate CLASSIFIER() by itself, and combine the results",
-            )
-        return self.columns.index(arg)
+    def of_row(self, part: Expr, value: Callable[[int | None], Expr]) -> Expr | None:
+        """What stands for a part of a row expression; `value`: of a host column, or of the label."""
+        match part:
+            case Column():
+                return value(self.columns.index(part))
+            case Label():
+                return value(None)
+            case MatchNumber():
+                return self.leaf(Number())
+            case _:
+                return None
 
 
-def plan_outputs(query: RowQuery, schema: Schema, columns: HostColumns) -> Outputs:
+def plan_outputs(query: RowQuery, source: Source, columns: HostColumns) -> Outputs:
     """Leaves and final columns, in the standard's order.
 
     ONE ROW: partition columns, measures. ALL ROWS: partition columns, order columns, measures, the other columns.
     """
-    collector = _Collector(query, columns)
+    schema = source.schema
+    collector = _Collector(query, source, columns)
     keys = [(key.name, collector.row_value(key.expr)) for key in query.partition]
     measures = [(measure.name, collector.measure(measure)) for measure in query.measures]
     if not collector.leaves:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from motif import limits
 from motif.errors import QueryBindError, UnsupportedQuery
-from motif.ir.expr import COMPARISONS, Aggregate, At, Call, Column, Expr, Interval, Label, Literal, Verbatim, walk
+from motif.ir.expr import COMPARISONS, At, Call, Column, Expr, Interval, Literal, Verbatim, walk
 from motif.ir.query import MatchMode, RowQuery, Rows
 from motif.ir.types import Kind, Schema, Type
 from motif.plan import automaton as a
@@ -16,7 +16,7 @@ from motif.plan.conditions import Condition, HostColumns, as_on_one_row, split_c
 from motif.plan.elapsed import elapsed_outputs, with_elapsed
 from motif.plan.host_functions import window
 from motif.plan.markers import generate
-from motif.plan.outputs import Gather, Outputs, plan_outputs
+from motif.plan.outputs import Found, Gather, Outputs, check_folds, plan_outputs
 from motif.plan.program import Asked, Memory, Program, SortKey, Span
 from motif.plan.scalar import (
     DAY,
@@ -65,7 +65,7 @@ def _planned(query: RowQuery, source: Source, asked: frozenset[Expr]) -> Program
     ties = _ties(query, source.schema)
     conditions = split_conditions(query, columns, ties, source, asked)
     row_columns = tuple(None if c.row is None else columns.index(c.row) for c in conditions)
-    outputs = plan_outputs(query, source.schema, columns)
+    outputs = plan_outputs(query, source, columns)
     time = columns.index(query.order[0].expr) if query.within and query.order else None
     if not columns.exprs:
         columns.index(Literal(1))  # rows that nothing is read of must still arrive
@@ -73,7 +73,7 @@ def _planned(query: RowQuery, source: Source, asked: frozenset[Expr]) -> Program
     _check_row_conditions(query, conditions, row_columns, types)
     if source.dialect == "duckdb":  # Spark may take such a text for NULL
         _check_constants(query, conditions, source.schema)
-    _check_measured(query, columns, types)
+    check_folds((measure.expr for measure in query.measures), columns, types, query.source)
     asks = _asks(query, conditions, columns, source)
     typer = Typer(types, source.dialect, query.source)
     typed = _Typed(query, typer, columns, source)
@@ -155,23 +155,6 @@ def _check_constants(query: RowQuery, conditions: Sequence[Condition], schema: S
 def _is_no_number(text: str) -> bool:
     """Nothing that a host takes for a number has no digit in it, but for what is beyond all numbers."""
     return not any(map(str.isdigit, text)) and text.strip(" +-").casefold() not in ("inf", "infinity", "nan")
-
-
-def _check_measured(query: RowQuery, columns: HostColumns, types: Sequence[Type]) -> None:
-    """Aggregates of MEASURES fit their arguments."""
-    aggregates = [n for m in query.measures for n in walk(m.expr) if isinstance(n, Aggregate)]
-    for node in aggregates:
-        if node.arg is None or isinstance(node.arg, Label):
-            continue
-        kind, ordered = types[columns.index(node.arg)].kind, types[columns.index(node.arg)].ordered
-        summed = node.name in ("sum", "avg") and kind not in (Kind.INTEGER, Kind.FLOAT, Kind.DECIMAL, Kind.NULL)
-        if summed or (node.name in ("min", "max") and (kind is Kind.OTHER or not ordered)):
-            raise QueryBindError(
-                f"{node.name.upper()} does not work on values of type {types[columns.index(node.arg)]}",
-                source=query.source,
-                span=node.span,
-                hint="CAST the argument to a number" if summed else "take MIN or MAX of a part of it that has an order",
-            )
 
 
 class _Typed:
@@ -289,7 +272,7 @@ def _reach(conditions: Iterable[tuple[Scalar, ...]], outputs: Outputs) -> tuple[
     for parts in conditions:
         for part in parts:
             shifts += [n.place.shift for n in scalars(part) if isinstance(n, Read | LabelAt)]
-    measured = [leaf.shift for leaf in outputs.leaves if isinstance(leaf, Gather)]
+    measured = [leaf.shift for leaf in outputs.leaves if isinstance(leaf, Gather | Found)]
     return -min(*shifts, *measured, 0), max(*shifts, *measured, 0)
 
 

@@ -20,7 +20,7 @@ from motif.engine.pace import pays
 from motif.ir.expr import End
 from motif.ir.types import Type
 from motif.kernels.build import native_fold
-from motif.plan.events.outputs import Edge, EventLeaf, Folded, MatchId, Moment, Rank, Value, Whole
+from motif.plan.events.outputs import Edge, EventLeaf, Folded, Found, MatchId, Moment, Rank, Value, Whole
 from motif.plan.outputs import Folded as RowFolded
 from motif.plan.outputs import leaf_name
 from motif.plan.scalar import Lane, lane
@@ -54,6 +54,8 @@ class EventMeasures:
                 return self.end() if at_end else self.start()
             case Value():
                 return self.take(leaf.column, self.position(leaf))
+            case Found():
+                return arrow(self.position(leaf) >= 0)
             case Folded():
                 return self.folded(leaf)
             case Whole():
@@ -98,7 +100,7 @@ class EventMeasures:
     def items(self, var: str) -> Array:
         return self.matches.items if var in self.matches.lists else self.matches.singles[var]
 
-    def position(self, leaf: Value) -> Array:
+    def position(self, leaf: Value | Found) -> Array:
         if leaf.var in self.matches.singles and leaf.index == 0:
             return self.matches.singles[leaf.var]
         part, items = self.entries(leaf.var), self.items(leaf.var)

@@ -8,7 +8,7 @@ from pyspark.sql import types as t
 
 from motif.ir.types import Kind, Type
 from motif.plan.events import outputs as events
-from motif.plan.outputs import Folded, Gather, IsMatched, Leaf, Listed, Number, RowValue, leaf_name
+from motif.plan.outputs import Folded, Found, Gather, IsMatched, Leaf, Listed, Number, RowValue, leaf_name
 
 _KINDS: dict[type[t.DataType], Kind] = {
     t.BooleanType: Kind.BOOLEAN,
@@ -72,7 +72,7 @@ def _leaf_type(leaf: Leaf, columns: list[t.DataType]) -> t.DataType:
             return columns[column]
         case Number():
             return t.LongType()
-        case IsMatched():
+        case IsMatched() | Found():
             return t.BooleanType()
         case Folded(name=name, column=column):
             return _fold_type(name, t.StringType() if column is None else columns[column])
@@ -97,6 +97,8 @@ def _event_leaf_type(leaf: events.EventLeaf, columns: list[t.DataType], time: t.
             return t.LongType()
         case events.Moment():
             return time
+        case events.Found():
+            return t.BooleanType()
         case events.Value(column=column) | events.Edge(column=column):
             return columns[column]
         case events.Folded(name=name, column=column):

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
 from typing import TypeAlias
 
 from motif.ir.event import EventQuery, Item
-from motif.ir.expr import Aggregate, At, Column, End, Expr, HostAggregate, Literal, transform
+from motif.ir.expr import Aggregate, At, Call, Column, End, Expr, HostAggregate, Literal, transform
 from motif.ir.types import Schema
 from motif.plan.conditions import HostColumns
-from motif.plan.outputs import Grouped, Groups, field_name, fields_of, leaf_name
+from motif.plan.lists import no_rows
+from motif.plan.outputs import Grouped, Groups, Lazy, field_name, fields_of, leaf_name
+from motif.plan.source import Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,15 @@ class Value:
     """A host column at one event of a variable."""
 
     column: int
+    var: str
+    end: End
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Whether there is such an event of a variable."""
+
     var: str
     end: End
     index: int
@@ -69,7 +80,7 @@ class Rank:
     """The number of the match in canonical order."""
 
 
-EventLeaf: TypeAlias = MatchId | Moment | Value | Folded | Whole | Edge | Rank
+EventLeaf: TypeAlias = MatchId | Moment | Value | Found | Folded | Whole | Edge | Rank
 
 
 @dataclass(frozen=True)
@@ -88,8 +99,9 @@ class EventOutputs:
 
 
 class _Collector:
-    def __init__(self, columns: HostColumns) -> None:
+    def __init__(self, query: EventQuery, source: Source, columns: HostColumns) -> None:
         self.columns = columns
+        self.lazy = Lazy(source, query.source)
         self.leaves: list[EventLeaf] = []
         self.groups = Groups()
 
@@ -103,6 +115,13 @@ class _Collector:
 
     def lifted(self, node: Expr) -> Expr | None:
         match node:
+            case At(arg=arg, var=str(var), end=end, index=index) if self.lazy.is_lazy(arg):
+                found = self.leaf(Found(var, end, index))
+                value = transform(arg, lambda part: self.of_event(part, lambda c: self.leaf(Value(c, var, end, index))))
+                return Call("case", (found, value, Literal(None)))
+            case Aggregate(arg=arg, var=str(var)) if arg is not None and self.lazy.is_lazy(arg):
+                rows = Call("coalesce", (self.events(arg, var), no_rows(self.lazy.source.dialect)))
+                return self.lazy.folded(node, rows, lambda part: self.of_event(part, self.lazy.field))
             case At(arg=arg, var=str(var), end=end, index=index):
                 return self.leaf(Value(self.columns.index(arg), var, end, index))
             case Aggregate(name=name, arg=arg, var=str(var), distinct=distinct):
@@ -114,20 +133,31 @@ class _Collector:
                 return None
 
     def grouped(self, node: HostAggregate, var: str) -> Column:
-        names = {part: field_name(self.columns.index(part)) for part in fields_of(node)}
-        fields = tuple((name, self.columns.index(part)) for part, name in names.items())
-        rows = self.leaf(Whole(var, True, fields))
-        return self.groups.add(node, rows.name, lambda part: Column(names[part]) if part in names else None)
+        rows = self.events(node, var)
+        return self.groups.add(node, rows.name, lambda part: self.of_event(part, lambda c: Column(field_name(c))))
+
+    def events(self, node: Expr, var: str) -> Column:
+        """The events that an aggregate reads, with what it reads of them."""
+        columns = [self.columns.index(part) for part in fields_of(node)]
+        return self.leaf(Whole(var, True, tuple((field_name(column), column) for column in columns)))
+
+    def of_event(self, part: Expr, value: Callable[[int], Expr]) -> Expr | None:
+        """What stands for a column of an event."""
+        return value(self.columns.index(part)) if isinstance(part, Column) else None
 
 
 def plan_outputs(
-    query: EventQuery, schema: Schema, columns: HostColumns, placed: Mapping[str, EventLeaf] = MappingProxyType({})
+    query: EventQuery,
+    source: Source,
+    schema: Schema,
+    columns: HostColumns,
+    placed: Mapping[str, EventLeaf] = MappingProxyType({}),
 ) -> EventOutputs:
     """Leaves and final columns: the name, match_id, match_start, match_end, then what SELECT and RETURN ask for.
 
     `placed`: columns that say where a match stands as an event.
     """
-    collector = _Collector(columns)
+    collector = _Collector(query, source, columns)
     final: list[tuple[str, Expr]] = []
     if query.name is not None:
         final.append(("event", Literal(query.name)))

@@ -8,8 +8,8 @@ from dataclasses import replace
 from motif import limits
 from motif.errors import MotifError, QueryBindError, UnsupportedQuery, did_you_mean
 from motif.ir.event import Attribute, Event, EventQuery, Item
-from motif.ir.expr import Aggregate, Call, Column, Expr, walk
-from motif.ir.types import Kind, Schema, Type
+from motif.ir.expr import Call, Column, Expr, walk
+from motif.ir.types import Kind, Schema
 from motif.plan.bind import Names
 from motif.plan.calls import judge_events
 from motif.plan.conditions import HostColumns
@@ -21,6 +21,7 @@ from motif.plan.events.places import RANK, first_names, last_names, sortable, vi
 from motif.plan.events.program import EventProgram, KeyPart, Places, Stream
 from motif.plan.events.roles import are_told_by_class, class_number, filter_of, masks_of, tests_of
 from motif.plan.events.ways import Role, Way, ways_of
+from motif.plan.outputs import check_folds
 from motif.plan.program import SortKey
 from motif.plan.source import Source, extent, host_types
 from motif.plan.typer import Typer
@@ -44,16 +45,16 @@ def plan_events(
     conditions = split_conditions(replace(query, conditions=kept), columns, source.dialect, functions, source)
     time = columns.index(Column(stream.time))
     start = None if stream.start is None else columns.index(Column(stream.start))
-    plan_outputs(query, schema, columns)
+    plan_outputs(query, source, schema, columns)
     tests = tests_of(query, stream, schema, conditions)
     masks = masks_of(tests, query, stream, schema, columns)
     ties = _ties(query, stream, source.schema)
     identity = _identity(query, stream, schema, columns)
     places = _places(stream, columns) if is_followed or stream.start is not None else None
-    outputs = plan_outputs(query, schema, columns, _placed(stream, places) if is_followed else {})
+    outputs = plan_outputs(query, source, schema, columns, _placed(stream, places) if is_followed else {})
     _check_rows(query, conditions, source)
     types = host_types(query.source, columns.exprs, source)
-    _check_aggregates(query, columns, types)
+    check_folds((item.expr for item in query.measures), columns, types, query.source)
     typer = Typer(types, source.dialect, query.source, "WHERE")
     typed = tuple(Typed(query, columns, typer, source).conditions(conditions))
     ways = tuple(way for way in every_way if _is_possible(way, query, typed, source))
@@ -264,26 +265,6 @@ def _check_rows(query: EventQuery, conditions: Sequence[Condition], source: Sour
     for condition, kind in zip(rows, kinds, strict=True):
         if kind.kind not in (Kind.BOOLEAN, Kind.NULL):
             raise not_a_condition(query, condition.expr, str(kind))
-
-
-def _check_aggregates(query: EventQuery, columns: HostColumns, types: Sequence[Type]) -> None:
-    for node in (n for item in query.measures for n in walk(item.expr) if isinstance(n, Aggregate)):
-        if node.arg is None:
-            continue
-        kind = types[columns.index(node.arg)]
-        summed = node.name in ("sum", "avg") and kind.kind not in (
-            Kind.INTEGER,
-            Kind.FLOAT,
-            Kind.DECIMAL,
-            Kind.NULL,
-        )
-        if summed or (node.name in ("min", "max") and (kind.kind is Kind.OTHER or not kind.ordered)):
-            raise QueryBindError(
-                f"{node.name.upper()} does not work on values of type {kind}",
-                source=query.source,
-                span=node.span,
-                hint="CAST the argument to a number" if summed else "take MIN or MAX of a part of it that has an order",
-            )
 
 
 def _is_possible(way: Way, query: EventQuery, conditions: Sequence[Condition], source: Source) -> bool:
