@@ -54,6 +54,9 @@ motif.limits.LIMITS = replace(
 
 MEANING = {
     "query_chars": "Characters of a query's text.",
+    "query_tokens": "Words, numbers, strings and signs of a query's text.",
+    "name_parts": "Names with points between them, such as `catalog.schema.table`.",
+    "csv_columns": "Columns of a CSV file in process.",
     "nesting_depth": "Depth of parentheses and nested expressions.",
     "pattern_variables": "Distinct variables in one pattern.",
     "quantifier_bound": "Numbers in a quantifier such as `{n,m}`.",

@@ -14,6 +14,12 @@ class Limits:
     """Upper bounds on what a query may ask for."""
 
     query_chars: int = 65_536
+    query_tokens: int = 40_000
+    """Words, numbers, strings and signs of a query's text: what hosts do with many takes long."""
+    name_parts: int = 32
+    """Names with points between them, such as `catalog.schema.table`."""
+    csv_columns: int = 10_000
+    """Columns of a CSV file in process: what DuckDB does to find their types grows with the square of them."""
     nesting_depth: int = 200
     pattern_variables: int = 256
     quantifier_bound: int = 1_000

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import logging
+import tempfile
 from collections.abc import Callable
 from dataclasses import fields, replace
 from pathlib import Path
@@ -35,11 +36,21 @@ def events(pattern: str, rest: str = "") -> Callable[[], object]:
     return lambda: motif.match(EVENTS, f"SELECT * FROM {pattern} {rest}")
 
 
+def three_columns(text: str) -> object:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "t.csv"
+        path.write_text(text, encoding="utf-8")
+        return motif.sql("SELECT a FROM t", tables={"t": str(path)})
+
+
 SLOW = rows("A+ B", "A AS v = 0, B AS v > 1 + FIRST(A.v) + LAST(A.v)")
 """From every row a search to the end, whose dead ends depend on the match."""
 
 RAISING: dict[str, tuple[int, Callable[[], object]]] = {
     "query_chars": (30, rows()),
+    "query_tokens": (20, rows()),
+    "name_parts": (2, lambda: motif.sql("SELECT u.t.a FROM (SELECT {'a': 1} AS t) AS u", tables={})),
+    "csv_columns": (2, lambda: three_columns("a,b,c\n1,2,3\n")),
     "nesting_depth": (3, rows(define="A AS ((((v)))) = 0")),
     "pattern_variables": (1, events("SEQ(A a; B b)")),
     "quantifier_bound": (4, rows("A{5}")),

@@ -38,6 +38,7 @@ from motif.hosts.kept_plans import version_of
 from motif.hosts.temporary import fresh_folder
 
 BATCH_ROWS = 1 << 18
+_LONGEST_HEADER = 1 << 24
 State = tuple[tuple[str, Hashable], ...]
 """Of tables by name: what is different once one of them is another one."""
 Progress = Callable[[int], None]
@@ -116,6 +117,7 @@ class Database:
         for name, path in files.items():
             if not Path(path).exists():
                 raise no_file(path, name)
+            _check_width(path)
         self._given: dict[str, str | pa.Table] = dict(files)
         self._originals: dict[str, pa.Table] = {}
         self.files = tuple(sorted(set(files.values())))
@@ -336,6 +338,21 @@ def _check_capitals(connection: duckdb.DuckDBPyConnection, view: str, path: str)
         own, _, number = name.rpartition("_")
         if number.isdecimal() and own not in names and own.casefold() in folded:
             raise alike(path, folded[own.casefold()], own)
+
+
+def _check_width(path: str) -> None:
+    """DuckDB reads a wide CSV file again and again to find out what it holds; its first line says how wide it is."""
+    limit = limits.LIMITS.csv_columns
+    if not path.lower().endswith((".csv", ".tsv")) or not Path(path).is_file():
+        return
+    with Path(path).open("rb") as file:
+        first = file.readline(_LONGEST_HEADER)
+    columns = 1 + max(first.count(delimiter) for delimiter in (b",", b";", b"\t", b"|"))
+    if columns > limit:
+        raise LimitExceeded(
+            f"{path} has about {columns:,} columns, more than the limit csv_columns = {limit:,}",
+            hint="leave columns out, or write it as Parquet",
+        )
 
 
 def _room() -> Room:

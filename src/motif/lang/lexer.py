@@ -117,6 +117,7 @@ class _Lexer:
         self.parent: list[int] = []
         self.open: list[int] = []
         self.comments: list[Span] = []
+        self.points = 0
         # Where `$tag$` is not a string: inside PATTERN ( ... ) of a clause, `A$B$` has two anchors.
         self.clause_bracket = -1
         self.pattern_bracket = -1
@@ -124,6 +125,7 @@ class _Lexer:
     def run(self) -> Tokens:
         self._check_text()
         while self._skip_blanks():
+            self._check_length()
             self._next()
         if self.open:
             bracket = self.items[self.open[-1]]
@@ -148,6 +150,13 @@ class _Lexer:
         # Spark replaces ${...} by settings or environment variables before it parses, even inside of strings.
         if self.dialect == "spark" and (at := self.text.find("${")) >= 0:
             self._fail("${ is not allowed in a query for Spark", Span(at, at + 2), "put a blank or || between $ and {")
+
+    def _check_length(self) -> None:
+        limit = self.limits.query_tokens
+        if len(self.items) >= limit:
+            message = f"the query has more than query_tokens = {limit:,} words, numbers, strings and signs"
+            hint = "keep data in tables, not in the query"
+            self._fail(message, Span(self.pos, self.pos + 1), hint, LimitExceeded)
 
     def _for_host(self) -> str:
         """Where a comment ends, hosts disagree with each other and with us; so they get none."""
@@ -245,9 +254,18 @@ class _Lexer:
         self._emit(Kind.NAME, text, value, end, quoted=True)
 
     def _check_name(self, name: str, start: int, end: int) -> None:
+        self._check_path(start, end)
         limit = self.limits.identifier_chars
         if len(name) > limit:
             message = f"a name of {len(name):,} characters, more than the limit identifier_chars = {limit}"
+            self._fail(message, Span(start, end), None, LimitExceeded)
+
+    def _check_path(self, start: int, end: int) -> None:
+        """What hosts do with `a.b.c` takes longer than its length."""
+        self.points = self.points + 1 if self.items and self.items[-1].is_op(".") else 0
+        limit = self.limits.name_parts
+        if self.points >= limit:
+            message = f"more than name_parts = {limit} names with points between them"
             self._fail(message, Span(start, end), None, LimitExceeded)
 
     def _string(self, quote_at: int, *, escapes: bool) -> None:

@@ -49,7 +49,7 @@ _HAS_OPTIONS = re.compile(r"\bwith\s*\(", re.IGNORECASE)
 _JUST_A_NAME = re.compile(r"\(?`(?:[^`]|``)*`\)?(?: AS (?:c\d+|`(?:[^`]|``)*`))?")
 _OPTIONS = ("options of a table are not part of a query", "set them where the table is registered")
 _DOUBLE_QUOTES = "spark.sql.ansi.doubleQuotedIdentifiers"
-_NO_LIMITS = Limits(query_chars=1 << 30, nesting_depth=1 << 30)
+_NO_LIMITS = Limits(query_chars=1 << 30, query_tokens=1 << 30, nesting_depth=1 << 30)
 NO_FILES = "a query can not open files"
 NAME_THE_VIEW = "register the file as a view and name the view"
 
