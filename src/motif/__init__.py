@@ -416,13 +416,17 @@ def check(
     order_by: str | Sequence[str] = (),
     functions: Mapping[str, Callable[..., Any]] | None = None,
     strict: bool = False,
+    rows: bool = False,
 ) -> list[Diagnostic]:
     """Everything that is wrong with a query, and likely slips (of `severity` "warning"); an empty list if it is fine.
 
     A statement takes `tables` or `spark`, an event query `data` and what `match` takes with it. Without any of them
     only what the text itself tells is checked. With `strict` slips are mistakes.
+
+    No row is read, unless `rows` is set: then it also tells of classes that no event has and of conditions that no row
+    meets (on Spark by a job or two).
     """
     from motif import api, options
 
     given = options.EventOptions(time, type, order_by, functions or {})
-    return api.check(query, tables=tables, spark=spark, data=data, options=given, strict=strict)
+    return api.check(query, tables=tables, spark=spark, data=data, options=given, strict=strict, rows=rows)

@@ -178,12 +178,15 @@ def check(
     data: Any,
     options: EventOptions,
     strict: bool = False,
+    rows: bool = False,
 ) -> list[Diagnostic]:
     """See `motif.check`."""
+    if rows and tables is None and spark is None and data is None:
+        raise MotifError("rows= reads the rows of tables, and there are none", hint="give tables=, spark= or data=")
     slips: list[MotifWarning] = []
     with listening(slips.append):
         try:
-            errors = _errors(query, tables, spark, data, options)
+            errors = _errors(query, tables, spark, data, options, rows=rows)
         except HostError as error:
             errors = [error.as_error()]
     found = [*errors, *((slip.as_error() if strict else slip) for slip in slips)]
@@ -191,18 +194,18 @@ def check(
 
 
 def _errors(
-    query: Any, tables: Mapping[str, Any] | None, spark: Any, data: Any, options: EventOptions
+    query: Any, tables: Mapping[str, Any] | None, spark: Any, data: Any, options: EventOptions, *, rows: bool
 ) -> list[MotifError]:
     if is_events(query):
-        return _event_errors(query, _inputs(tables, spark, data), options)
+        return _event_errors(query, _inputs(tables, spark, data), options, rows=rows)
     text = _statement_text(query, tables, spark, data, options)
     errors = diagnose(text, "spark" if spark is not None else "duckdb")
     if not errors and (tables is not None or spark is not None):
-        errors = _host_errors(text, tables, spark)
+        errors = _host_errors(text, tables, spark, rows=rows)
     return errors
 
 
-def _event_errors(query: Any, data: Any, options: EventOptions) -> list[MotifError]:
+def _event_errors(query: Any, data: Any, options: EventOptions, *, rows: bool) -> list[MotifError]:
     dialect = _dialect(data)
     try:
         texts = [text_of(part, dialect) for part in event_parts(query, dialect)]
@@ -218,7 +221,8 @@ def _event_errors(query: Any, data: Any, options: EventOptions) -> list[MotifErr
         for one in parsed:
             tell_any_events(one, options.type)
         return []
-    found: list[MotifError] = _event_host(data).stack_errors(data, parsed, options.stream, options.functions)
+    find = _event_host(data).stack_errors
+    found: list[MotifError] = find(data, parsed, options.stream, options.functions, rows=rows)
     return found
 
 
@@ -246,14 +250,14 @@ def _statement_text(query: Any, tables: Mapping[str, Any] | None, spark: Any, da
     )
 
 
-def _host_errors(query: str, tables: Mapping[str, Any] | None, spark: Any) -> list[MotifError]:
+def _host_errors(query: str, tables: Mapping[str, Any] | None, spark: Any, *, rows: bool) -> list[MotifError]:
     if spark is not None:
         from motif.hosts.spark import batch
 
-        return batch.statement_errors(parse_statement(query, "spark"), spark)
+        return batch.statement_errors(parse_statement(query, "spark"), spark, rows=rows)
     from motif.hosts import duckdb
 
-    return duckdb.statement_errors(parse_statement(query, "duckdb"), tables or {})
+    return duckdb.statement_errors(parse_statement(query, "duckdb"), tables or {}, rows=rows)
 
 
 def is_spark(data: object) -> bool:

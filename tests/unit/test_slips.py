@@ -363,3 +363,82 @@ def test_two_ends_that_differ_are_more_than_one_value() -> None:
         due = [row for row in motif.match(data, items).select(["a", "c", "n"]).to_pylist() if row["n"] > 1]
         found = motif.match(data, f"{items} WHERE MIN(b.x) < MAX(b.x)").select(["a", "c", "n"]).to_pylist()
         assert found == due
+
+
+# -- check, with and without rows
+
+WITH_ROWS = {
+    "SELECT * FROM SEQ(view v; Cart c)": ["no event has the class 'Cart'"],
+    "SELECT * FROM SEQ(view v; NOT carts n; cart c)": ["no event has the class 'carts'"],
+    "SELECT * FROM SEQ(view v; cart c) WHERE c.x > 99": ["no event of the class 'cart' meets this condition of c"],
+    "SELECT * FROM SEQ(view; cart c)": ["view alone is any event, but 'view' is a class of the events"],
+    "SELECT * FROM SEQ(view v; cart c) WHERE c.x > 5": [],
+}
+
+
+@pytest.mark.parametrize("query", WITH_ROWS)
+def test_check_reads_rows_only_when_asked_to(query: str) -> None:
+    assert motif.check(query, data=SHOP, type="action") == []
+    found = motif.check(query, data=SHOP, type="action", rows=True)
+    assert [one.message.partition(";")[0] for one in found] == WITH_ROWS[query]
+
+
+def test_check_of_a_statement_reads_rows_only_when_asked_to() -> None:
+    clause = "MATCH_RECOGNIZE (ORDER BY ts MEASURES A.x AS x PATTERN (A B?) DEFINE A AS x > 1, B AS action = 'View')"
+    statement = f"SELECT * FROM shop {clause}"
+    assert motif.check(statement, tables={"shop": SHOP}) == []
+    [found] = motif.check(statement, tables={"shop": SHOP}, rows=True)
+    assert (found.severity, found.message, found.hint) == (
+        "warning",
+        "no row meets this condition of B",
+        "did you mean view?",
+    )
+    with pytest.raises(motif.MotifError, match="rows= reads the rows of tables"):
+        motif.check(statement, rows=True)
+
+
+def test_the_command_line_reads_rows_when_asked_to(tmp_path: Path) -> None:
+    path = tmp_path / "shop.parquet"
+    pa.parquet.write_table(SHOP, path)
+    command = ["check", "SELECT * FROM SEQ(view v; Cart c)", "-t", f"shop={path}", "--type", "action"]
+    assert "warning" not in CliRunner().invoke(app, command).stdout
+    assert "warning: no event has the class 'Cart'" in CliRunner().invoke(app, [*command, "--rows"]).stdout
+    assert CliRunner().invoke(app, [*command, "--rows", "--strict"]).exit_code == 2
+    run = CliRunner().invoke(app, ["run", *command[1:]])
+    assert (run.exit_code, "warning: no event has the class 'Cart'" in run.stderr) == (0, True)
+
+
+# -- streams
+
+
+def closed(stream: motif.Stream) -> list[str]:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        stream.close()
+    assert all(one.filename == __file__ for one in caught)
+    return [one.message.message for one in caught]  # type: ignore[union-attr]
+
+
+def test_a_stream_tells_of_its_classes_when_it_is_closed(tmp_path: Path) -> None:
+    query = "SELECT v.x FROM SEQ(view v; NOT Cart n; purchase p) WHERE [user] WITHIN 1 h"
+    stream = motif.Stream(query, SHOP.schema, type="action", strict=True)
+    for row in SHOP.to_pylist()[:3]:
+        stream.push(row)
+    stream.save(tmp_path / "saved")
+    stream = motif.Stream.load(tmp_path / "saved")
+    stream.push(SHOP.slice(3))
+    message = "no event has the class 'Cart'; there are 'cart', 'purchase' and 'view'"
+    assert closed(stream) == [message]
+    again = motif.Stream(query.replace("Cart", "cart"), SHOP.schema, type="action")
+    again.push(SHOP)
+    assert closed(again) == []
+    assert closed(motif.Stream(query, SHOP.schema, type="action")) == [], "nothing has come at all"
+
+
+def test_a_stream_tells_of_bare_names_when_it_is_made() -> None:
+    query = "SELECT one.x FROM SEQ(one; other) WHERE [user] WITHIN 1 h"
+    with pytest.warns(motif.MotifWarning, match="one and other can be any event") as caught:
+        motif.Stream(query, SHOP.schema, type="action")
+    assert [one.filename for one in caught] == [__file__]
+    with pytest.raises(motif.MotifError, match="one and other can be any event"):
+        motif.Stream(query, SHOP.schema, type="action", strict=True)

@@ -293,10 +293,13 @@ def check(
     order_by: OrderBy = None,
     functions: FunctionsOption = None,
     strict: Strict = False,
+    rows: Annotated[
+        bool, typer.Option("--rows", help="Also read the rows: classes that no event has, conditions that none meets.")
+    ] = False,
 ) -> None:
-    """Say everything that is wrong with a query, and likely slips, without reading a row."""
+    """Say everything that is wrong with a query, and likely slips, reading rows with --rows only."""
     text, tables = read_query(query), table_paths(table or [])
-    found = _mistakes(text, tables, host, event_options(time_column, type_column, order_by, functions))
+    found = _mistakes(text, tables, host, event_options(time_column, type_column, order_by, functions), rows=rows)
     for number, diagnostic in enumerate(found):
         label = "warning: " if diagnostic.severity == "warning" else ""
         typer.echo(f"{'' if number == 0 else chr(10)}{label}{diagnostic}")
@@ -309,19 +312,21 @@ def check(
     typer.echo(f"{chr(10) if found else ''}no mistakes found (checked: {checked})")
 
 
-def _mistakes(text: str, tables: dict[str, str], host: Host, options: EventOptions) -> list[Diagnostic]:
+def _mistakes(text: str, tables: dict[str, str], host: Host, options: EventOptions, *, rows: bool) -> list[Diagnostic]:
     from motif import api
 
+    if rows and not tables:
+        raise MotifError("--rows reads the rows of tables, and there are none", hint="name a file: --table name=path")
     if is_event_query(text):
         from motif.cli import events
 
-        return events.mistakes(text, tables, options, on_spark=host is Host.SPARK)
+        return events.mistakes(text, tables, options, on_spark=host is Host.SPARK, rows=rows)
     if host is Host.DUCKDB:
-        return api.check(text, tables=tables or None, spark=None, data=None, options=options)
+        return api.check(text, tables=tables or None, spark=None, data=None, options=options, rows=rows)
     from motif.cli.on_spark import spark_with
 
     with screen.Waiting("checking on Spark"), spark_with(tables) as session:
-        return api.check(text, tables=None, spark=session, data=None, options=options)
+        return api.check(text, tables=None, spark=session, data=None, options=options, rows=rows)
 
 
 # -- explain --------------------------------------------------------------------------------------------

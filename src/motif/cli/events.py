@@ -121,7 +121,9 @@ def parsed(text: str, dialect: Any = "duckdb") -> list[EventQuery]:
 # -- check, explain ---------------------------------------------------------------------------------------
 
 
-def mistakes(text: str, tables: dict[str, str], options: EventOptions, *, on_spark: bool) -> list[Diagnostic]:
+def mistakes(
+    text: str, tables: dict[str, str], options: EventOptions, *, on_spark: bool, rows: bool = False
+) -> list[Diagnostic]:
     """Everything that is wrong with the queries of a text, and likely slips."""
     from motif import api
 
@@ -129,12 +131,13 @@ def mistakes(text: str, tables: dict[str, str], options: EventOptions, *, on_spa
     if not tables or any(one.severity == "error" for one in found):
         return found
     if not on_spark:
-        return api.check(text, tables=None, spark=None, data=inputs(tables, parsed(text, "duckdb")), options=options)
+        here = inputs(tables, parsed(text, "duckdb"))
+        return api.check(text, tables=None, spark=None, data=here, options=options, rows=rows)
     from motif.cli.on_spark import frames_of, spark_with
 
     with screen.Waiting("checking on Spark"), spark_with(tables) as session:
         data = inputs(frames_of(session, tables), parsed(text, "spark"))
-        return api.check(text, tables=None, spark=None, data=data, options=options)
+        return api.check(text, tables=None, spark=None, data=data, options=options, rows=rows)
 
 
 def plan(text: str, tables: dict[str, str], options: EventOptions, *, on_spark: bool) -> Explanation:

@@ -453,8 +453,8 @@ def _outer_errors(statement: Statement) -> Iterator[None]:
         raise refused.as_error(statement.text, span) from None
 
 
-def statement_errors(statement: Statement, tables: Mapping[str, Any]) -> list[MotifError]:
-    """What is wrong with a statement whose text is fine, found without reading a row."""
+def statement_errors(statement: Statement, tables: Mapping[str, Any], *, rows: bool = False) -> list[MotifError]:
+    """What is wrong with a statement whose text is fine, found without reading a row unless `rows` is set."""
     try:
         database = Database(tables)
         for clause in statement.clauses:
@@ -462,6 +462,8 @@ def statement_errors(statement: Statement, tables: Mapping[str, Any]) -> list[Mo
             if unknown := bind_errors(clause.query, _schema(source, statement, clause)):
                 return unknown
             program, source = plan_clause(database, statement, clause)
+            if rows:
+                tell_unmet(row_tests(program), source, statement.text)
             database.add(clause.name, empty_result(program, source))
         _check_outer(database, statement)
     except MotifError as error:

@@ -31,6 +31,7 @@ from motif.plan.events.slips import (
     may_be_square,
     tell_any_events,
     tell_missing_classes,
+    tell_of_events,
     tell_square,
 )
 from motif.plan.unmet import tell_unmet
@@ -64,12 +65,13 @@ def _answer(
 ) -> pa.Table:
     program, source = stack.plan(query, functions)
     check_bare_names(program, source.schema, source)
-    tell_any_events(program.query, program.stream.type)
     return run_program(program, source, functions, compiled=compiled, progress=progress, classes=stack.classes)
 
 
-def stack_errors(data: Any, queries: Sequence[EventQuery], stream: Stream, functions: Callables) -> list[MotifError]:
-    """What is wrong with queries whose text is fine; earlier ones are run over no events."""
+def stack_errors(
+    data: Any, queries: Sequence[EventQuery], stream: Stream, functions: Callables, *, rows: bool = False
+) -> list[MotifError]:
+    """What is wrong with queries whose text is fine; earlier ones are run over no events. `rows`: events are read."""
     try:
         stack = Stack(data, stream, queries)
         for query in queries:
@@ -77,7 +79,8 @@ def stack_errors(data: Any, queries: Sequence[EventQuery], stream: Stream, funct
             if unknown := bind_event_errors(query, source.schema):
                 return unknown
             program, source = stack.plan(query, functions)
-            tell_any_events(program.query, program.stream.type)
+            if rows and not stack.composites:
+                tell_of_events(program, source.schema, source, stack.classes)
             if query is not queries[-1]:
                 stack.add(query, run_program(program, source.empty(), functions))
     except MotifError as error:
@@ -116,8 +119,9 @@ class Stack:
         key = text_key(
             query, self.named, self.stream, tuple(self.composites), frozenset(functions), self._is_followed(query)
         )
-        [found] = planned(self.database, key, lambda: [self._planned(query, functions)])
-        return found
+        [(program, source)] = planned(self.database, key, lambda: [self._planned(query, functions)])
+        tell_any_events(program.query, program.stream.type)
+        return program, source
 
     def _planned(self, query: EventQuery, functions: Callables) -> tuple[EventProgram, DuckSource]:
         source = self.source(query)

@@ -30,6 +30,7 @@ from motif.hosts.arriving import Arriving, schema_of
 from motif.hosts.duckdb_events import BASE
 from motif.hosts.duckdb_link import Link, linked
 from motif.hosts.kinds import late_events, with_kinds
+from motif.hosts.stream_classes import Classes
 from motif.ir.event import EventQuery
 from motif.ir.query import RowQuery
 from motif.ir.render import render_query
@@ -74,7 +75,9 @@ class Stream:
         self.strict = strict
         with told(strict=strict):
             self.queries = _parsed(query, self.events)
-        self.links = linked(self.queries, self.schemas, self.events, self.options)
+            self.links = linked(self.queries, self.schemas, self.events, self.options)
+        names = [*(() if list(self.schemas) == [BASE] else self.schemas), *_named(self.queries)]
+        self.classes = Classes((link.planned.program for link in self.links), names)
         self.ticks = 10 ** scale(self.links[0].planned.layout.order[0].type)
         self.latest = dict.fromkeys(self.schemas, BEGINNING)
         self.watermark = BEGINNING
@@ -92,7 +95,9 @@ class Stream:
         """
         with self._step():
             name = self._input(input)
-            table, late = self._in_time(self.arriving[name].table(rows))
+            arrived = self.arriving[name].table(rows)
+            self.classes.look(arrived)
+            table, late = self._in_time(arrived)
             emitted = self.links[0].session.push(self.links[0].taken(name, table, self.schemas))
             self.latest[name] = max(self.latest[name], self._latest(table))
             slowest = min(self.latest.values())
@@ -116,6 +121,7 @@ class Stream:
             self.watermark = FOREVER
             found = self._through(Emitted())
             self.is_closed = True
+        self.classes.tell()
         return found
 
     @contextmanager
@@ -191,6 +197,7 @@ class Stream:
             "latest": list(self.latest.values()),
             "watermark": self.watermark,
             "is_closed": self.is_closed,
+            "classes": sorted(self.classes.seen),
         }
         blobs = [schema.serialize().to_pybytes() for schema in self.schemas.values()]
         return container.pack("stream", header, [*blobs, *(link.session.dump() for link in self.links)])
@@ -236,6 +243,7 @@ class Stream:
         for link, saved in zip(stream.links, sessions, strict=True):
             link.session = StreamSession.load(link.planned, saved, timeouts=stream.options.emits("timeout"))
         stream.latest = dict(zip(names, latest, strict=True))
+        stream.classes.seen.update(map(str, header.get("classes", ())))
         stream.watermark, stream.is_closed = watermark, header["is_closed"] is True
         return stream
 
@@ -315,6 +323,11 @@ def _write(target: Path, data: bytes) -> None:
     finally:
         with suppress(OSError):
             unfinished.unlink()
+
+
+def _named(queries: Sequence[EventQuery | RowQuery]) -> Iterator[str]:
+    """Classes of matches."""
+    yield from (query.name for query in queries if isinstance(query, EventQuery) and query.name is not None)
 
 
 def _text(query: EventQuery | RowQuery) -> str:

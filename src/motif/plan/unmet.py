@@ -111,11 +111,13 @@ def _hint(expr: Expr, test: Test, answers: Answers) -> str | None:
     return f"{column.name} is always NULL" if low is None else f"{column.name} is between {low} and {high}"
 
 
-def listed(found: Sequence[tuple[str, int]], unit: str = "") -> str:
-    """`'view' (8,211 events), 'cart' (512) and 3 more`."""
+def listed(found: Sequence[tuple[str, int | None]], unit: str = "") -> str:
+    """`'view' (8,211 events), 'cart' (512) and 3 more`; without numbers where they are not known."""
     if not found:
         return "always NULL"
-    shown = [f"{value[:40]!r} ({count:,}{'' if number else unit})" for number, (value, count) in enumerate(found)]
+    shown = [repr(value[:40]) for value, _ in found]
+    for number, (_, count) in enumerate(found):
+        shown[number] += "" if count is None else f" ({count:,}{'' if number else unit})"
     if len(shown) > SHOWN:
         return f"{', '.join(shown[:SHOWN])} and {len(shown) - SHOWN} more"
     return " and ".join(part for part in (", ".join(shown[:-1]), shown[-1]) if part)

@@ -37,6 +37,7 @@ from motif.plan.outputs import FIELD, Grouped
 from motif.plan.planner import plan
 from motif.plan.program import Program
 from motif.plan.source import HostRefusal, Verdict
+from motif.plan.unmet import MOST_VALUES, row_tests, tell_unmet
 
 SORT_BYTES = 512 << 20
 """Rows of one task up to this size are sorted in the worker's memory, larger ones with the help of its disk."""
@@ -159,12 +160,32 @@ class SparkSource:
         except Unsafe as unsafe:
             raise HostRefusal(unsafe.message) from None
 
+    def totals(self, exprs: Sequence[Expr]) -> list[object]:
+        """Values of aggregates over all rows: one job."""
+        [row] = _rows(self.select(exprs))
+        return list(row)
+
+    def values(self, expr: Expr, where: Expr | None = None) -> list[tuple[str, int]]:
+        """The most frequent values as texts, and how often they are there: one job."""
+        rows = self if where is None else self.where(row_sql(where))
+        texts = rows.select([expr]).select(f.col("c0").cast("string").alias("value")).dropna()
+        counted = texts.groupBy("value").count().orderBy(f.desc("count"), "value")
+        return [(value, count) for value, count in _rows(counted.limit(MOST_VALUES))]
+
     def on_nulls(self, exprs: Sequence[Expr]) -> list[object]:
         empty = (no_rows(self.frame) if self.frame.isStreaming else self.frame).limit(0)
         # A row that is part of the plan: Spark works the answer out while it plans, without a job.
         one = self.frame.sparkSession.sql("SELECT * FROM VALUES (1) AS one(__motif_one)")
         joined = one.join(empty, how="left", on=one["__motif_one"].isNull())
         return list(selected(joined, list(map(row_sql, exprs))).first() or ())
+
+
+def _rows(frame: DataFrame) -> list[Any]:
+    try:
+        with quiet():
+            return frame.collect()
+    except PySparkException as error:
+        raise HostRefusal(message_and_hint(str(error))[0]) from None
 
 
 def no_rows(frame: DataFrame) -> DataFrame:
@@ -327,14 +348,17 @@ def over(frame: DataFrame, statement: Callable[[str], str]) -> DataFrame:
     return queried(frame.sparkSession, text, frame=frame)
 
 
-def statement_errors(statement: Statement, session: SparkSession) -> list[MotifError]:
-    """What is wrong with a statement whose text is fine; Spark analyses, no row is read."""
+def statement_errors(statement: Statement, session: SparkSession, *, rows: bool = False) -> list[MotifError]:
+    """What is wrong with a statement whose text is fine; Spark analyses, no row is read unless `rows` is set."""
     try:
         frames: dict[str, DataFrame] = {}
         for clause in statement.clauses:
             frame = clause_input(statement, clause, session, frames)
             if unknown := bind_errors(clause.query, SparkSource(frame).schema):
                 return unknown
+            if rows and not frame.isStreaming:
+                source = SparkSource(frame)
+                tell_unmet(row_tests(plan(clause.query, source)), source, statement.text)
             frames[clause.name] = matched(frame, clause.query)
         around(statement, session, frames)
     except MotifError as error:

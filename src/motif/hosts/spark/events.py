@@ -40,6 +40,7 @@ from motif.plan.events.decision import choosing
 from motif.plan.events.places import START, first_names, last_names, total_order
 from motif.plan.events.planner import bind_event_errors, plan_events
 from motif.plan.events.program import EventProgram, Slice, Stream
+from motif.plan.events.slips import tell_any_events, tell_of_events
 from motif.plan.events.ways import Role, Way
 
 SLICE = "__motif_slice"
@@ -69,14 +70,19 @@ def match_stack(data: Any, queries: Sequence[EventQuery], stream: Stream, functi
     return run_program(*stack.plan(queries[-1], functions), functions)
 
 
-def stack_errors(data: Any, queries: Sequence[EventQuery], stream: Stream, functions: Callables) -> list[MotifError]:
-    """What is wrong with queries whose text is fine; Spark analyses, no event is read."""
+def stack_errors(
+    data: Any, queries: Sequence[EventQuery], stream: Stream, functions: Callables, *, rows: bool = False
+) -> list[MotifError]:
+    """What is wrong with queries whose text is fine; Spark analyses, no event is read unless `rows` is set."""
     try:
         stack = Stack(data, stream, queries)
         for query in queries:
             if unknown := bind_event_errors(query, stack.source(query).schema):
                 return unknown
-            found = run_program(*stack.plan(query, functions), functions)
+            program, source = stack.plan(query, functions)
+            if rows and not stack.composites:
+                tell_of_events(program, source.schema, source, stack.classes)
+            found = run_program(program, source, functions)
             if query is not queries[-1]:
                 stack.add(query, found)
     except MotifError as error:
@@ -114,7 +120,14 @@ class Stack:
         stream = self._typed(self.stream)
         if self.composites:
             stream = replace(stream, start=START)
-        return plan_events(query, source, stream, functions, is_followed=self._is_followed(query)), source
+        program = plan_events(query, source, stream, functions, is_followed=self._is_followed(query))
+        tell_any_events(program.query, program.stream.type)
+        return program, source
+
+    @property
+    def classes(self) -> frozenset[str]:
+        """Classes that are there even if no event has them."""
+        return frozenset((*(self.inputs if self.named else ()), *(name for name, _ in self.composites)))
 
     def _is_followed(self, query: EventQuery) -> bool:
         """Whether its matches are events for others."""

@@ -133,8 +133,12 @@ def match_stack(
     return chain.matches(*stack.plan(queries[-1], functions), used, archive)
 
 
-def stack_errors(data: Any, queries: Sequence[EventQuery], stream: Stream, functions: Callables) -> list[MotifError]:
+def stack_errors(
+    data: Any, queries: Sequence[EventQuery], stream: Stream, functions: Callables, *, rows: bool = False
+) -> list[MotifError]:
     """What is wrong with queries whose text is fine; Spark analyses, no event is read."""
+    if rows:
+        return [MotifError("rows= is for tables, and this is a stream", hint="leave it out: a stream has no rows yet")]
     try:
         stack = Stack(data, stream, queries)
         chain = Chain(LIVE)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from itertools import combinations
 
@@ -14,7 +14,7 @@ from motif.plan.events.conditions import names_in, single_variables
 from motif.plan.events.program import EventProgram
 from motif.plan.events.roles import class_text
 from motif.plan.source import HostRefusal
-from motif.plan.unmet import Answers, Test, listed
+from motif.plan.unmet import Answers, Test, conjunction, listed, tell_unmet
 from motif.slips import tell
 
 MANY_PAIRS = 100_000_000
@@ -60,6 +60,19 @@ def check_bare_names(program: EventProgram, schema: Schema, answers: Answers) ->
             )
 
 
+def tell_of_events(program: EventProgram, schema: Schema, answers: Answers, known: Collection[str]) -> None:
+    """All that the events tell, read for nothing else: for `check`."""
+    check_bare_names(program, schema, answers)
+    tell_missing_classes(program, schema, answers, [var for var, _ in program.masks], known)
+    tests = event_tests(program, schema)
+    tell_unmet(tests, answers, program.query.source)
+    if may_be_square(program):
+        exprs = [conjunction((*test.within, *(expr for expr, _ in test.parts))) for test in tests]
+        with suppress(HostRefusal):
+            counts = answers.totals([Call("count_if", (expr,)) for expr in exprs])
+            tell_square(program, {test.var: int(str(n)) for test, n in zip(tests, counts, strict=True)})
+
+
 def tell_missing_classes(
     program: EventProgram, schema: Schema, answers: Answers, variables: Collection[str], known: Collection[str] = ()
 ) -> None:
@@ -75,10 +88,13 @@ def tell_missing_classes(
         if missing := [event for name, event in classes.items() if name not in there]:
             found = answers.values(text)
             for event in missing if found else ():
-                tell(_missing(program.query, event, kind, found))
+                tell(missing_class(program.query, event, kind, found))
 
 
-def _missing(query: EventQuery, event: Event, column: str, found: list[tuple[str, int]]) -> MotifWarning:
+def missing_class(
+    query: EventQuery, event: Event, column: str, found: Sequence[tuple[str, int | None]]
+) -> MotifWarning:
+    """That no event is of a class; `found`: the classes that there are, with the number of events where it is known."""
     return MotifWarning(
         f"no event has the class {event.type!r}; there are {listed(found, ' events')}",
         source=query.source,

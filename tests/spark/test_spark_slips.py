@@ -1,0 +1,63 @@
+"""Likely slips on Spark: the same words as in process, and no job for a query that is only written."""
+
+from __future__ import annotations
+
+import datetime as dt
+import warnings
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pytest
+
+import motif
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+START = dt.datetime(2026, 1, 1, 12)
+SHOP = pa.table(
+    {
+        "ts": [START + dt.timedelta(minutes=n) for n in range(12)],
+        "action": ["view", "cart", "view", "purchase"] * 3,
+        "user": ["ann"] * 4 + ["bob"] * 4 + ["ann"] * 4,
+        "x": list(range(12)),
+    }
+)
+EVENTS = [
+    "SELECT * FROM SEQ(view v; Cart c) WITHIN 1 h",
+    "SELECT * FROM SEQ(view v; NOT carts n; cart c) WITHIN 1 h",
+    "SELECT * FROM SEQ(view v; cart c) WHERE c.x > 99 AND v.user = 'Ann'",
+    "SELECT * FROM SEQ(view v; cart c) WHERE c.x > 5 AND c.user = 'bob'",
+    "SELECT * FROM SEQ(view; cart c) WITHIN 1 h",
+    "SELECT * FROM SEQ(one; other) WITHIN 1 h",
+    "SELECT * FROM SEQ(view v; cart c) WHERE c.x > 5",
+]
+CLAUSE = "MATCH_RECOGNIZE (ORDER BY ts MEASURES A.x AS x PATTERN (A B?) DEFINE A AS x > 99, B AS action = 'View')"
+
+
+def test_check_says_the_same_as_in_process(spark: SparkSession) -> None:
+    frame = spark.createDataFrame(SHOP)
+    for rows in (False, True):
+        for query in EVENTS:
+            here = motif.check(query, data=SHOP, type="action", rows=rows)
+            assert motif.check(query, data=frame, type="action", rows=rows) == here, query
+    frame.createOrReplaceTempView("shop")
+    statement = f"SELECT * FROM shop {CLAUSE}"
+    found = motif.check(statement, spark=spark, rows=True)
+    assert found == motif.check(statement, tables={"shop": SHOP}, rows=True)
+    assert [one.hint for one in found] == ["x is between 0 and 11", "did you mean view?"]
+    spark.catalog.dropTempView("shop")
+
+
+def test_a_query_that_is_written_is_told_of_what_its_text_shows(spark: SparkSession) -> None:
+    frame = spark.createDataFrame(SHOP)
+    with pytest.warns(motif.MotifWarning, match="one and other can be any event") as caught:
+        motif.match(frame, EVENTS[5], type="action")
+    assert caught[0].filename == __file__
+    with pytest.raises(motif.MotifError, match="one and other can be any event"):
+        motif.match(frame, EVENTS[5], type="action", strict=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert motif.match(frame, EVENTS[0], type="action").count() == 0
