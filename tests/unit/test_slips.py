@@ -442,3 +442,39 @@ def test_a_stream_tells_of_bare_names_when_it_is_made() -> None:
     assert [one.filename for one in caught] == [__file__]
     with pytest.raises(motif.MotifError, match="one and other can be any event"):
         motif.Stream(query, SHOP.schema, type="action", strict=True)
+
+
+# -- dates in CSV files
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_dates_that_can_be_read_in_two_ways(seed: int, tmp_path: Path) -> None:
+    rng = random.Random(seed)
+    days = [dt.date(2026, rng.randint(1, 12), rng.randint(1, 28)) for _ in range(rng.randint(1, 6))]
+    form = rng.choice(["%d/%m/%Y", "%m/%d/%Y", "%d.%m.%Y", "%m-%d-%Y", "%Y-%m-%d", "%Y/%m/%d"])
+    clock = rng.choice(["", " 10:00:00"])
+    path = tmp_path / "data.csv"
+    path.write_text("day,x\n" + "".join(f"{day.strftime(form)}{clock},1\n" for day in days))
+    table = motif.sql("SELECT * FROM data", tables={"data": path}, strict=False)
+    is_read = pa.types.is_temporal(table.schema.field("day").type)
+    either = is_read and not form.startswith("%Y") and all(day.day <= 12 for day in days)
+    is_told = either and any(day.day != day.month for day in days)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        motif.sql("SELECT * FROM data", tables={"data": path})
+    assert [one.message.message.partition(" of ")[0] for one in caught] == ["dates in column day"] * is_told  # type: ignore[union-attr]
+    if is_told:
+        with pytest.raises(motif.MotifError, match="can be read in two ways"):
+            motif.sql("SELECT * FROM data", tables={"data": path}, strict=True)
+        [found] = motif.check("SELECT * FROM data", tables={"data": path})
+        assert found.severity == "warning"
+
+
+def test_a_date_that_can_be_read_in_two_ways_is_shown_as_it_was_read(tmp_path: Path) -> None:
+    path = tmp_path / "data.csv"
+    path.write_text("ts,x\n05/05/2026 10:00:00,1\n03/01/2026 10:00:00,2\n")
+    with pytest.warns(motif.MotifWarning, match="03/01/2026 10:00:00 is read day first, as 3 January 2026"):
+        motif.match(path, "SELECT a.x FROM SEQ(a; b)")
+    clause = "MATCH_RECOGNIZE (ORDER BY ts MEASURES A.x AS x PATTERN (A) DEFINE A AS x > 1)"
+    with pytest.warns(motif.MotifWarning, match="can be read in two ways"):
+        motif.match(path, clause)

@@ -29,13 +29,15 @@ from motif.errors import (
     UnsupportedQuery,
     did_you_mean,
 )
+from motif.hosts.csv_dates import ambiguous_dates
 from motif.hosts.duckdb_lineage import Columns, unchanged
 from motif.hosts.duckdb_safety import NO_FILES, PASS_THE_FILE, NoTable, Unsafe, judged
 from motif.hosts.frames import is_path, no_file, reader_of, stays, to_arrow
 from motif.hosts.given import alike, given_column, is_kept, readable, zones_of
 from motif.hosts.interrupt import heard
-from motif.hosts.kept_plans import version_of
+from motif.hosts.kept_plans import kept, version_of
 from motif.hosts.temporary import fresh_folder
+from motif.slips import tell
 
 BATCH_ROWS = 1 << 18
 _LONGEST_HEADER = 1 << 24
@@ -131,6 +133,19 @@ class Database:
                 self.add(name, to_arrow(data), stays=stays(data))
             elif views is None:
                 _show(self.connection, "TEMP VIEW", name, files[name])
+        for name, path in files.items():
+            if reader_of(path) == "read_csv":
+                self._tell_dates(name, path)
+
+    def _tell_dates(self, name: str, path: str) -> None:
+        """Of a file that has not changed DuckDB is asked once."""
+
+        def ask(sql: str) -> list[Any]:
+            return self.connection.execute(sql).fetchall()
+
+        state = self._states[name]
+        for slip in kept(state, "dates", lambda: (ambiguous_dates(ask, quoted(name), path), True)):
+            tell(slip)
 
     def given(self, relation: str) -> str | pa.Table | None:
         """The file or table that a relation in a statement is; None of anything else."""
