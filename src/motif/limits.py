@@ -33,7 +33,8 @@ class Limits:
     literal_digits: int = 4_300
     identifier_chars: int = 512
     match_steps: int = 50_000_000
-    """Steps of one search from one row before a match-dependent pattern is given up."""
+    """Steps of one search from one row before a match-dependent pattern is given up. All searches over half a million
+    rows may take a hundred times as many."""
     memo_bytes: int = 512_000_000
     """Memory for remembered dead ends; a run that would need more remembers none and relies on match_steps."""
     stream_events: int = 1_000_000

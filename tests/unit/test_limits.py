@@ -15,6 +15,7 @@ import pytest
 import motif
 from motif import limits
 from motif.cli.files import read_query
+from motif.engine import matcher
 from motif.errors import LimitExceeded
 
 ROWS = pa.table({"id": range(40), "v": [0] * 40})
@@ -95,6 +96,15 @@ def test_dead_ends_are_remembered_only_within_their_memory(monkeypatch: pytest.M
     monkeypatch.setattr(limits, "LIMITS", replace(few, memo_bytes=1))
     with pytest.raises(LimitExceeded, match="match_steps"):
         ask()
+
+
+def test_all_searches_together_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(matcher, "PAUSE_STEPS_PLAIN", 100)
+    monkeypatch.setattr(limits, "LIMITS", replace(limits.LIMITS, match_steps=150))
+    SLOW()
+    monkeypatch.setattr(matcher, "MOST_STEPS", 10)
+    with pytest.raises(LimitExceeded, match=r"the searches took more than 10 times the steps .* match_steps"):
+        SLOW()
 
 
 @pytest.mark.parametrize("name", ["stream_events", "stream_matches"])

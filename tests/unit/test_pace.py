@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import defaultdict
+from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
 import motif
-from motif.engine import pace
+from motif.engine import matcher, pace
+from motif.engine.events import joins
 from motif.engine.events.joins import CONSUMING_PATIENCE
 from motif.kernels import build, native
 
@@ -196,3 +198,61 @@ def test_consuming_is_plain_for_longer(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not pace.is_slow("a query", COUNT, patience=CONSUMING_PATIENCE)
     monkeypatch.setitem(pace._SPENT, "a query", 2 * CONSUMING_PATIENCE * pace.PLAIN_SECONDS)
     assert pace.is_slow("a query", COUNT, patience=CONSUMING_PATIENCE)
+
+
+@pytest.mark.usefixtures("empty_disk")
+@pytest.mark.parametrize("pause", [50, 500])
+@pytest.mark.parametrize("mode", ["ONE ROW PER MATCH", "ALL ROWS PER MATCH WITH UNMATCHED ROWS"])
+def test_a_search_goes_on_compiled_after_many_steps(
+    loaded: list[object], monkeypatch: pytest.MonkeyPatch, mode: str, pause: int
+) -> None:
+    query = ROWS.replace(" AS v,", " AS first_v,").replace("PATTERN", f"{mode} AFTER MATCH SKIP TO NEXT ROW PATTERN")
+    plain = motif.match(EVENTS, query)
+    assert not loaded
+    monkeypatch.setattr(matcher, "PAUSE_STEPS_PLAIN", pause)
+    assert motif.match(EVENTS, query).equals(plain)
+    assert not loaded
+    monkeypatch.setattr(matcher, "PLAIN_STEPS", 2 * pause)
+    assert motif.match(EVENTS, query).equals(plain)
+    assert loaded
+
+
+def slow_after(times: int) -> Callable[[joins.Mode, float], None]:
+    """Plain Python is given up after so many pauses."""
+    heard: list[float] = []
+
+    def check(mode: joins.Mode, began: float) -> None:
+        heard.append(began)
+        if not mode.compiled and len(heard) > times:
+            raise joins.TooSlow
+
+    return check
+
+
+@pytest.mark.usefixtures("empty_disk")
+def test_functions_are_asked_once_for_the_same_events(loaded: list[object], monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[str, int, int]] = []
+
+    def noting(name: str, bound: int) -> Callable[[int, int], bool]:
+        def near(one: int, other: int) -> bool:
+            asked.append((name, one, other))
+            return abs(one - other) < bound
+
+        return near
+
+    functions = {"near": noting("near", 9), "far": noting("far", 30)}
+    numbered = EVENTS.append_column("n", pa.array(range(COUNT)))
+    for shape in (
+        "SEQ(A a; B b) WHERE [k] AND near(a.n, b.n)",
+        "OR(SEQ(A a; B b), SEQ(B c; A d)) WHERE [k] AND near(a.n, b.n) AND far(c.n, d.n)",
+    ):
+        query = f"SELECT a.n AS x FROM {shape} WITHIN 40 s"
+        plain = motif.match(numbered, query, functions=functions)
+        asked.clear()
+        with monkeypatch.context() as patch:
+            patch.setattr(joins.Mode, "check", slow_after(3))
+            found = motif.match(numbered, query, functions=functions)
+        assert found.equals(plain)
+        assert loaded
+        assert len(asked) > 100
+        assert len(asked) == len(set(asked))

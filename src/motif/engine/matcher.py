@@ -23,7 +23,7 @@ from motif.errors import LimitExceeded, MotifError, QueryDataError
 from motif.ir.query import MatchMode, SkipTo
 from motif.kernels import search
 from motif.kernels.build import native_fold, native_reach, native_search, reach_loop, search_loop
-from motif.kernels.native import Native
+from motif.kernels.native import Native, are_kept
 from motif.plan import automaton as a
 from motif.plan.outputs import Folded
 from motif.plan.program import Program
@@ -32,6 +32,12 @@ from motif.plan.scalar import Const, Fold, LabelAt, Lane, Read, as_int, held, la
 MOST_LABELS = 4_000_000
 STACK = 1_024
 """Entries for which the stacks of the search have room at first."""
+PAUSE_STEPS, PAUSE_STEPS_PLAIN = 1 << 29, 200_000
+"""After so many steps of all searches the loop comes back."""
+PLAIN_STEPS = 2_000_000
+"""So many are taken as plain Python, which takes as long as to compile the loop; one pause long where that is kept."""
+MOST_STEPS = 100
+"""Times as many steps as one search may take are all that those of a run may take together."""
 LONG_SEARCH = 1_000
 """Steps after which a search begins to remember dead ends together with the rows they depend on."""
 _SKIPS = {
@@ -140,8 +146,22 @@ def members(program: Program, name: str | None) -> Array:
 class Run:
     """The matching loop over `rows`; iterate over `matches` until it ends, then read `standing`."""
 
-    def __init__(self, rows: Rows, standing: Standing, *, compiled: bool, answers: Answers | None = None) -> None:
-        """`answers`: what the host has said about these rows in runs before."""
+    def __init__(
+        self,
+        rows: Rows,
+        standing: Standing,
+        *,
+        compiled: bool,
+        answers: Answers | None = None,
+        may_compile: bool = False,
+    ) -> None:
+        """`answers`: what the host has said about these rows in runs before.
+
+        `may_compile`: once it has taken many steps as plain Python.
+        """
+        self.may_compile = may_compile and not compiled
+        self.steps = 0
+        """Of all searches together, as far as they are known."""
         self.rows = rows
         self.program = rows.program
         self.standing = standing
@@ -189,23 +209,46 @@ class Run:
         room = min(self.rows.count + 16, MOST_LABELS)
         depth = STACK
         status = search.FULL
-        while status in (search.FULL, search.DEEP):
+        while status in (search.FULL, search.DEEP, search.PAUSED):
             spaces = [self._room(min(room, self.rows.count + 1)) for _ in range(4)]
             labels = self._room(room, np.int32)
             stacks = [self._zeros(depth * width) for width in (1, 1, self.program.environment.signature, 1)]
             status = loop(*fixed[:-2], state, fixed[-2], *stacks, *spaces, labels, fixed[-1])
             check_wanted()
             found, written = int(state[search.FOUND]), int(state[search.WRITTEN])
-            if status > search.UNDECIDED:
+            if self.may_compile and status == search.TOO_MANY_STEPS and self.program.limits.match_steps > PLAIN_STEPS:
+                status, self.steps = search.PAUSED, PLAIN_STEPS  # compiled, the search may be longer
+            if search.UNDECIDED < status < search.PAUSED:
                 raise self._failure(status)
             if found:
                 yield _chunk(spaces, labels, found, written)
-            if status == search.DEEP:
+            if status == search.PAUSED:
+                if self._is_to_be_compiled():
+                    self.standing.start[:], self.standing.number[:] = start, number
+                    start, number, state = map(self._ints, (self.standing.start, self.standing.number, state))
+                    loop = search_loop(self.program.markers, compiled=True)
+                    fixed = self._fixed_arguments(start, number)
+            elif status == search.DEEP:
                 depth *= 4
             elif not found:
                 room *= 2
         if not self.compiled:  # arrays were written in place
             self.standing.start[:], self.standing.number[:] = start, number
+
+    def _is_to_be_compiled(self) -> bool:
+        """Note that so many steps more are done; whether the loop has been plain Python for long enough."""
+        self.steps += self._pause
+        if self.steps > MOST_STEPS * self.program.limits.match_steps:
+            raise self._too_many(f"the searches took more than {MOST_STEPS} times the steps that one may take")
+        if not self.may_compile or not (self.steps > PLAIN_STEPS or are_kept(loops_of(self.program))):
+            return False
+        self.compiled, self.may_compile = True, False
+        return True
+
+    @property
+    def _pause(self) -> int:
+        """Steps after which the loop comes back: to be compiled, or for Ctrl-C to be heard."""
+        return PAUSE_STEPS if self.compiled else PAUSE_STEPS_PLAIN
 
     # -- arguments of the loop, as lists or as arrays
 
@@ -243,8 +286,9 @@ class Run:
             program.within is not None,
             _SKIPS[program.query.skip.to],
             program.query.match_mode is MatchMode.INCREMENTAL,
-            program.limits.match_steps,
+            min(program.limits.match_steps, PLAIN_STEPS) if self.may_compile else program.limits.match_steps,
             LONG_SEARCH,
+            self._pause,
         ]
         size = used * (rows.count + len(rows.bounds) + 1) + 1
         return [
@@ -361,16 +405,20 @@ class Run:
             return [0]
         return [self.rows.code(program.variables[var]) for var in program.automaton.var]
 
+    def _too_many(self, what: str) -> MotifError:
+        query = self.program.query
+        return LimitExceeded(
+            f"{what} (limit match_steps)",
+            source=query.source,
+            span=query.pattern.span,
+            hint="the pattern can be matched in very many ways that its conditions tell apart; "
+            "use fewer nested repetitions, add WITHIN, or compare with PREV instead of other variables",
+        )
+
     def _failure(self, status: int) -> MotifError:
         query = self.program.query
         if status == search.TOO_MANY_STEPS:
-            return LimitExceeded(
-                f"the search from one row took more than {self.program.limits.match_steps} steps (limit match_steps)",
-                source=query.source,
-                span=query.pattern.span,
-                hint="the pattern can be matched in very many ways that its conditions tell apart; "
-                "use fewer nested repetitions, add WITHIN, or compare with PREV instead of other variables",
-            )
+            return self._too_many(f"the search from one row took more than {self.program.limits.match_steps} steps")
         problem = (
             "would start the next search at the same row and never end"
             if status == search.SKIP_LOOPS

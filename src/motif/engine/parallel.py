@@ -49,7 +49,7 @@ def match_rows(
     shard = arrangement.shards(shards)
 
     def work(number: int) -> list[pa.Table]:
-        return list(budget.counted(_matches(Session(program, compiled=is_compiled), shard(number))))
+        return list(budget.counted(_matches(Session(program, compiled=is_compiled or compiled), shard(number))))
 
     with timed(query, count, compiled=is_compiled):
         if is_compiled and (pieces := pieces_of(count)) > 1 and is_for_pieces(program):

@@ -60,7 +60,8 @@ class Session:
         standing = self._standing(rows, is_open=is_open)
         writer = Writer(rows, self.start, self.covered, compiled=compiled)
         any_output = False
-        for matches in Run(rows, standing, compiled=compiled).matches():
+        run = Run(rows, standing, compiled=compiled, may_compile=self.compiled is None)
+        for matches in run.matches():
             any_output = True
             yield writer.write(matches)
         decided = int(standing.start[-1]) if is_open and rows.count else rows.count

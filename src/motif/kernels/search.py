@@ -32,14 +32,15 @@ from typing import Any
 SYMBOL, SPLIT, MATCH, AT_START, AT_END = 0, 1, 2, 3, 4
 
 # indexes into `settings`
-(ROWS, SLOTS, LOOKAHEAD, HAS_LIMIT, SKIP, INCREMENTAL, MAX_STEPS, LONG_SEARCH) = range(8)
+(ROWS, SLOTS, LOOKAHEAD, HAS_LIMIT, SKIP, INCREMENTAL, MAX_STEPS, LONG_SEARCH, PAUSE) = range(9)
 SKIP_PAST_LAST, SKIP_NEXT, SKIP_FIRST, SKIP_LAST = 0, 1, 2, 3
 
 # indexes into `state`
 SEGMENT, START, NUMBER, FOUND, WRITTEN = range(5)
 
-# what `search` returns; FULL and DEEP: it can go on with more room for matches or on the stacks; UNDECIDED never
-DONE, FULL, DEEP, UNDECIDED, TOO_MANY_STEPS, SKIP_UNBOUND, SKIP_LOOPS = range(7)
+# what `search` returns; FULL and DEEP: it can go on with more room for matches or on the stacks; UNDECIDED never;
+# PAUSED: it can go on, after PAUSE steps of all searches together
+DONE, FULL, DEEP, UNDECIDED, TOO_MANY_STEPS, SKIP_UNBOUND, SKIP_LOOPS, PAUSED = range(8)
 
 
 def search(
@@ -85,6 +86,7 @@ def search(
     skip = settings[4]
     incremental = settings[5] != 0
     max_steps = settings[6]
+    left = settings[8]
     segment = state[0]
     start = state[1]
     number = state[2]
@@ -206,6 +208,7 @@ def search(
                         break
                     # <undo>
                     row = back
+                left -= steps
                 while marks > 0:
                     marks -= 1
                     dead[trail[marks]] = 0
@@ -255,6 +258,9 @@ def search(
                 written = written_before
                 break
             start = next_start
+            if left < 0:
+                status = 7
+                break
         if status == 3:
             status = 0  # the next partition may still have something to say
         if status == 0:

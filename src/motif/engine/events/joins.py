@@ -107,7 +107,7 @@ class WayJoin:
     def shared(self, threads: int, then: Then) -> list[EventMatches]:
         """All matches, as `then` leaves them: threads share the events that are bound first, where that pays."""
         if threads == 1:
-            return [self._held(then(chunk)) for chunk in self.chunks()]
+            return [self.held(then(chunk)) for chunk in self.chunks()]
         tried = self._lead(1, SAMPLED)
         found, steps = self._found(range(tried), then)
         shares = max(min(threads * SHARES_PER_THREAD, steps * SAMPLED // WORTH_SHARING), 1)
@@ -124,9 +124,9 @@ class WayJoin:
     def _found(self, leads: range, then: Then) -> tuple[list[EventMatches], int]:
         """Matches of which the first bound event is at these positions, and how many steps it took to find them."""
         state = self._begin(leads)
-        return [self._held(then(chunk)) for chunk in self._chunks(leads, state)], int(state[join.TRIED])
+        return [self.held(then(chunk)) for chunk in self._chunks(leads, state)], int(state[join.TRIED])
 
-    def _held(self, found: EventMatches) -> EventMatches:
+    def held(self, found: EventMatches) -> EventMatches:
         """The same matches, which are counted: all are held until they are put out."""
         self.rows.hold(found)
         return found

@@ -123,10 +123,13 @@ def _find(rows: EventRows, functions: Functions, mode: Mode, in_order: bool, thr
     tested_later = functions.on_several(program)
     if program.query.consuming and not tested_later:
         return Consumer(rows, mode).fired()
-    parts = []
-    for number in range(len(program.ways)):
-        join = WayJoin(rows, number, mode, choose=not tested_later)
-        parts += join.shared(threads, partial(functions.filtered, rows))
+    ways = [WayJoin(rows, number, mode, choose=not tested_later) for number in range(len(program.ways))]
+    test = partial(functions.filtered, rows)
+    if mode.compiled:
+        parts = [part for way in ways for part in way.shared(threads, test)]
+    else:  # it may be given up: functions are asked for nothing until it is certain that they are not asked twice
+        found = [chunk for way in ways for chunk in way.chunks()]
+        parts = [ways[0].held(test(chunk)) for chunk in found]
     matches = joined(parts)
     if coincide(program.ways):
         matches = matches.distinct()
