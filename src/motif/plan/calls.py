@@ -30,6 +30,7 @@ from motif.ir.expr import (
     with_children,
 )
 from motif.ir.query import RowQuery
+from motif.plan.lists import ArrayAgg
 from motif.plan.source import HostRefusal, Source, Verdict, extent
 
 _EXPLICIT = re.compile(r"(FIRST|LAST|PREV|NEXT|RUNNING|FINAL)\b.*\)$", re.IGNORECASE | re.DOTALL)
@@ -157,7 +158,9 @@ class _Judge:
 
     def type_name(self, node: HostAggregate) -> str:
         """The host's name of its type; tells what is wrong with its arguments."""
-        asked = with_children(node, tuple(map(self.of_one_row, children(node))))
+        listed = ArrayAgg.of(node.call) if self.source.dialect == "spark" else None
+        known = node if listed is None else HostAggregate(Call("array_agg", (listed.arg,)))
+        asked = with_children(known, tuple(map(self.of_one_row, children(known))))
         try:
             return self.source.type_name(asked)
         except HostRefusal as refusal:
@@ -210,6 +213,8 @@ class _Judge:
         self.check_names(name, names)
         found = replace(node, call=call, filter=condition, var=next(iter(names), None))
         self.type_name(found)
+        if self.source.dialect == "spark" and ArrayAgg.of(call) is not None:
+            return found  # said in other words
         verdict = self.verdict(found)
         if verdict is Verdict.ROWS:
             self.refuse_rows(node, place)

@@ -5,19 +5,22 @@ Both hosts compute with the elements of a list where they stand, in streams as w
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from dataclasses import dataclass
 
-from motif.ir.expr import Call, Expr, Literal, Verbatim
+from motif.ir.expr import Call, Expr, Literal, Verbatim, transform
 from motif.ir.types import Kind, Type
 
 _ROW = "__motif_row"
+_ARRAY_AGG = re.compile(r"array_agg\s*\(\s*(DISTINCT|ALL)?\s*$", re.IGNORECASE)
 _DECIMALS = 37
 """Digits of sums on Spark: of one more, the sum of two would lose a digit behind the point."""
 
 
-def field(name: str, dialect: str) -> Expr:
+def field(name: str, dialect: str, row: str = _ROW) -> Expr:
     """A field of the row at hand."""
-    return Verbatim((f"{_ROW}.{name}" if dialect == "spark" else f"{_ROW}['{name}']",), ())
+    return Verbatim((f"{row}.{name}" if dialect == "spark" else f"{row}['{name}']",), ())
 
 
 def no_rows(dialect: str) -> Expr:
@@ -41,6 +44,56 @@ def folded(name: str, rows: Expr, found: Expr, kind: Type, dialect: str, *, dist
     if distinct:
         found = Verbatim(("array_distinct(" if dialect == "spark" else "list_distinct(", ")"), (found,))
     return (_SPARK if dialect == "spark" else _DUCKDB)[name](found, kind)
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayAgg:
+    """ARRAY_AGG with ORDER BY or FILTER, which Spark has no words for."""
+
+    arg: Expr
+    distinct: bool
+    keys: tuple[tuple[Expr, bool, bool], ...]
+    """What is sorted by, whether downwards, and whether NULLs come first."""
+
+    @classmethod
+    def of(cls, call: Expr) -> ArrayAgg | None:
+        """None of any other call."""
+        if isinstance(call, Call):
+            return cls(call.args[0], False, ()) if call.name == "array_agg" and len(call.args) == 1 else None
+        if not isinstance(call, Verbatim) or not (head := _ARRAY_AGG.match(call.parts[0])):
+            return None
+        (arg, *keys), behind = call.args, call.parts[2:]
+        words = [part.upper() for part in behind]
+        sorted_by = tuple((key, "DESC" in w, "FIRST" in w) for key, w in zip(keys, words, strict=True))
+        return cls(arg, head[1] is not None and head[1].upper() == "DISTINCT", sorted_by)
+
+    def over(self, rows: Expr, condition: Expr | None, own: Callable[[str], Callable[[Expr], Expr | None]]) -> Expr:
+        """In Spark's words. `own`: what stands for columns of the row that is called so."""
+        if condition is not None:
+            rows = Verbatim(("filter(", f", {_ROW} -> ", ")"), (rows, transform(condition, own(_ROW))))
+        if self.keys:
+            rows = Verbatim(
+                ("array_sort(", ", (one, other) -> ", ")"), (rows, self._comparison(own("one"), own("other")))
+            )
+        found = values(rows, transform(self.arg, own(_ROW)), "spark")
+        return folded("array_agg", rows, found, Type(Kind.NULL), "spark", distinct=self.distinct)
+
+    def _comparison(self, one: Callable[[Expr], Expr | None], other: Callable[[Expr], Expr | None]) -> Expr:
+        """Less than zero where one row comes before the other."""
+        result: Expr = Literal(0)
+        for key, is_descending, nulls_first in reversed(self.keys):
+            left, right = transform(key, one), transform(key, other)
+            before, after = Literal(-1), Literal(1)
+            nothing = (before, after) if nulls_first else (after, before)
+            steps = (
+                *(Call("and", (Call("is null", (left,)), Call("is null", (right,)))), result),
+                *(Call("is null", (left,)), nothing[0]),
+                *(Call("is null", (right,)), nothing[1]),
+                *(Call("<", (left, right)), after if is_descending else before),
+                *(Call(">", (left, right)), before if is_descending else after),
+            )
+            result = Call("case", (*steps, result))
+        return result
 
 
 def _different(found: Expr, dialect: str) -> Expr:

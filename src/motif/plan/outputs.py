@@ -32,7 +32,7 @@ from motif.ir.query import Measure, RowQuery, Rows
 from motif.ir.types import Kind, Schema, Type
 from motif.plan.certain import is_certain
 from motif.plan.conditions import HostColumns
-from motif.plan.lists import field, folded, values
+from motif.plan.lists import ArrayAgg, field, folded, values
 from motif.plan.source import HostRefusal, Source, Verdict, host_types
 
 
@@ -214,6 +214,10 @@ class Lazy:
             node.name, rows, values(rows, transform(node.arg, own), dialect), kind, dialect, distinct=node.distinct
         )
 
+    def array_agg(self, node: HostAggregate) -> ArrayAgg | None:
+        """One that the host has no words for; one of Spark's leaves NULLs out."""
+        return ArrayAgg.of(node.call) if self.source.dialect == "spark" else None
+
     def field(self, column: int | None) -> Expr:
         return field(field_name(column), self.source.dialect)
 
@@ -303,8 +307,10 @@ class _Collector:
         found = self.leaf(Found(members, at.end, at.index, at.shift, final))
         return Call("case", (found, transform(at.arg, lambda part: self.of_row(part, value)), Literal(None)))
 
-    def grouped(self, node: HostAggregate) -> Column:
+    def grouped(self, node: HostAggregate) -> Expr:
         rows = self.rows(node, node.var, node.mode)
+        if listed := self.lazy.array_agg(node):
+            return listed.over(rows, node.filter, self.of_named)
         return self.groups.add(node, rows.name, lambda part: self.of_row(part, lambda c: Column(field_name(c))))
 
     def rows(self, node: Expr, var: str | None, mode: Mode | None) -> Column:
@@ -313,6 +319,9 @@ class _Collector:
         columns = [None if isinstance(part, Label) else self.columns.index(part) for part in read]
         fields = tuple((field_name(column), column) for column in columns)
         return self.leaf(Listed(self.query.members(var), self.is_final(mode), fields))
+
+    def of_named(self, row: str) -> Callable[[Expr], Expr | None]:
+        return lambda part: self.of_row(part, lambda column: field(field_name(column), "spark", row))
 
     def of_row(self, part: Expr, value: Callable[[int | None], Expr]) -> Expr | None:
         """What stands for a part of a row expression; `value`: of a host column, or of the label."""

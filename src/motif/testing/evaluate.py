@@ -112,7 +112,7 @@ class Evaluator:
 
     def _host_aggregate(self, call: Expr, condition: Expr | None, view: View, mode: Mode | None) -> Any:
         """A function of the values of rows, which are those of the one variable that its arguments name."""
-        name, quantifier, args = _shape(call)
+        name, quantifier, args, keys = _shape(call)
         named = dict.fromkeys(
             node.var for part in (call, condition) if part for node in walk(part) if isinstance(node, At)
         )
@@ -120,8 +120,17 @@ class Evaluator:
         rows = self.positions(next(iter(named), None), view, mode)
         if condition is not None:
             rows = [row for row in rows if self.value(_of_row(condition), view, row) is True]
+        for key, words in reversed(keys):  # sorting keeps the order of what is equal
+            sorted_by = {row: self.value(_of_row(key), view, row) for row in rows}
+            given = [row for row in rows if sorted_by[row] is not None]
+            known = sorted(given, key=sorted_by.__getitem__, reverse="DESC" in words)
+            unknown = [row for row in rows if sorted_by[row] is None]
+            rows = unknown + known if "FIRST" in words else known + unknown
         values = [tuple(self.value(_of_row(arg), view, row) for arg in args) for row in rows]
-        return self._functions[name](distinct(values) if quantifier == "DISTINCT" else values)
+        values = distinct(values) if quantifier == "DISTINCT" else values
+        return (
+            aggregated(name, [value for (value,) in values]) if name == "array_agg" else self._functions[name](values)
+        )
 
     def _call(self, call: Call, view: View, row: int | None) -> Any:
         if isinstance(self._functions.get(call.name), OverRows):
@@ -160,16 +169,22 @@ def _of_row(expr: Expr) -> Expr:
     return transform(expr, lambda node: node.arg if isinstance(node, At) else None)
 
 
-def _shape(call: Expr) -> tuple[str, str | None, tuple[Expr, ...]]:
-    """Name, DISTINCT or ALL, and arguments of a call that may be carried as text."""
+def _shape(call: Expr) -> tuple[str, str | None, list[Expr], list[tuple[Expr, str]]]:
+    """Name, DISTINCT or ALL, arguments, and keys of ORDER BY with what is said of them."""
     if isinstance(call, Call):
-        return call.name, None, call.args
+        return call.name, None, list(call.args), []
     assert isinstance(call, Verbatim)
     found = re.fullmatch(r"\s*(\w+)\s*\(\s*(DISTINCT|ALL)?\s*", call.parts[0], re.IGNORECASE)
-    between = {part.strip() for part in call.parts[1:-1]}
-    if found is None or call.parts[-1].strip() != ")" or not between <= {","}:
+    if found is None or not call.parts[-1].endswith(")"):
         raise NotImplementedError(f"the reference can not read {' ? '.join(call.parts)}")
-    return found[1].lower(), (found[2] or "").upper() or None, call.args
+    args: list[Expr] = []
+    keys: list[tuple[Expr, str]] = []
+    for before, arg, behind in zip(call.parts, call.args, call.parts[1:], strict=False):
+        if keys or "ORDER BY" in before.upper():
+            keys.append((arg, behind.upper()))
+        else:
+            args.append(arg)
+    return found[1].lower(), (found[2] or "").upper() or None, args, keys
 
 
 def distinct(values: Iterable[Any]) -> list[Any]:

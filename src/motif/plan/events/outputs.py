@@ -12,7 +12,7 @@ from motif.ir.event import EventQuery, Item
 from motif.ir.expr import Aggregate, At, Call, Column, End, Expr, HostAggregate, Literal, transform
 from motif.ir.types import Schema
 from motif.plan.conditions import HostColumns
-from motif.plan.lists import no_rows
+from motif.plan.lists import field, no_rows
 from motif.plan.outputs import Grouped, Groups, Lazy, field_name, fields_of, leaf_name
 from motif.plan.source import Source
 
@@ -132,14 +132,19 @@ class _Collector:
             case _:
                 return None
 
-    def grouped(self, node: HostAggregate, var: str) -> Column:
+    def grouped(self, node: HostAggregate, var: str) -> Expr:
         rows = self.events(node, var)
+        if listed := self.lazy.array_agg(node):
+            return listed.over(Call("coalesce", (rows, no_rows("spark"))), node.filter, self.of_named)
         return self.groups.add(node, rows.name, lambda part: self.of_event(part, lambda c: Column(field_name(c))))
 
     def events(self, node: Expr, var: str) -> Column:
         """The events that an aggregate reads, with what it reads of them."""
         columns = [self.columns.index(part) for part in fields_of(node)]
         return self.leaf(Whole(var, True, tuple((field_name(column), column) for column in columns)))
+
+    def of_named(self, row: str) -> Callable[[Expr], Expr | None]:
+        return lambda part: self.of_event(part, lambda column: field(field_name(column), "spark", row))
 
     def of_event(self, part: Expr, value: Callable[[int], Expr]) -> Expr | None:
         """What stands for a column of an event."""
