@@ -416,6 +416,58 @@ def test_forged_state_is_refused(saved: bytes, loading: Loading, forgery: Callab
         loading(forgery(saved))
 
 
+@pytest.mark.parametrize("query", STREAMS.values(), ids=STREAMS)
+def test_rows_that_were_forged_are_refused_or_used(query: Any, tmp_path: Path, loading: Loading) -> None:
+    """Bytes of saved rows are changed, with a checksum that fits: nothing becomes the number of a row unchecked."""
+    stream = motif.Stream(query, SCHEMA, lateness="1 s")
+    for one in sample_events():
+        stream.push(one)
+    stream.save(tmp_path / "saved")
+    good, rng, refused = (tmp_path / "saved").read_bytes(), random.Random(5), 0
+    begin = len(good) - len(header_of(good)[1]) - 4
+    for _ in range(150):
+        bad = bytearray(good[:-4])
+        for _ in range(rng.choice((1, 1, 8))):
+            bad[rng.randrange(begin, len(bad))] = rng.choice((0, 1, 127, 128, 255, rng.randrange(256)))
+        try:
+            forged = loading(_sealed_within(bytes(bad)))
+        except motif.MotifError:
+            refused += 1
+            continue
+        for one in (event("A", 60, 1), event("B", 61, 2)):
+            forged.push(one)
+        forged.close()
+    assert refused >= 20
+
+
+def _sealed_within(content: bytes) -> bytes:
+    """With checksums that fit, also of the sessions in it."""
+    header, body = header_of(content + b"0000")
+    parts, at = [], 0
+    for size in header["sizes"]:
+        part = body[at : at + size]
+        parts.append(sealed(part[:-4]) if part.startswith(container.MAGIC) else part)
+        at += size
+    return sealed(content[: len(content) - len(body)] + b"".join(parts))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [(name, value) for name in ("__ahead", "__covered", "__dropped") for value in (-1, 1 << 40)] + [("__number", -1)],
+)
+def test_facts_of_rows_are_not_trusted(name: str, value: int) -> None:
+    planning = Planning(CLAUSES["unmatched rows and overlapping matches"], SAMPLE)
+    session = StreamSession(planning.planned, compiled=False)
+    session.push(planning.rows.slice(0, 20))
+    session.advance(planning.times()[19])
+    kept = session.patterns.kept.table
+    assert kept is not None
+    place, rows = kept.column_names.index(name), kept.num_rows
+    session.patterns.kept.table = kept.set_column(place, name, pa.array([value] + [0] * (rows - 1), pa.int64()))
+    with pytest.raises(motif.MotifError, match="does not hold what it should"):
+        StreamSession.load(planning.planned, session.dump())
+
+
 def test_a_file_of_another_kind(saved: bytes, loading: Loading, tmp_path: Path) -> None:
     for data in (b"", b"MOTI", b"PAR1" * 100, b"ts,type\n1,A\n", bytes(range(256)) * 8):
         with pytest.raises(motif.MotifError, match=r"not a saved session of Motif") as caught:

@@ -129,10 +129,10 @@ def _link(
     options: StreamOptions,
 ) -> Link:
     time = time_column(program, source.schema)
-    planned = Planned(program, layout(program, source.types_of(crossing(program))), functions)
-    session = StreamSession(planned, timeouts=options.emits("timeout"))
     with user_errors(program.query.source):
         empty = source.database.table(sql).slice(0, 0)
+    planned = Planned(program, layout(program, source.types_of(crossing(program))), functions, empty.schema)
+    session = StreamSession(planned, timeouts=options.emits("timeout"))
     local = None
     if source.relation == quoted(BASE):
         chosen = program.admitted if isinstance(program, EventProgram) else None

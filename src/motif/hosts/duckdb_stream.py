@@ -24,6 +24,7 @@ from motif.engine.arrays import flat, numpy_of, taken
 from motif.engine.stream import container
 from motif.engine.stream.session import Emitted, StreamSession
 from motif.engine.stream.status import Status
+from motif.engine.stream.valid import is_whole_number
 from motif.engine.watermark import BEGINNING, FOREVER, after_lateness, is_past
 from motif.errors import MotifError, did_you_mean, only_ours
 from motif.hosts.arriving import Arriving, schema_of
@@ -224,7 +225,7 @@ class Stream:
     def _restored(cls, header: dict[str, Any], blobs: list[bytes], query: Any, functions: Any) -> Stream:
         names, latest, watermark = header["schemas"], header["latest"], header["watermark"]
         numbers = [watermark, *latest]
-        if len(blobs) <= len(names) or not names or any(type(number) is not int for number in numbers):
+        if len(blobs) <= len(names) or not names or not all(map(is_whole_number, numbers)):
             raise ValueError(header)
         if type(header["options"]["lateness"]) is not str:
             raise ValueError(header["options"])

@@ -8,7 +8,8 @@ from __future__ import annotations
 import json
 import struct
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import pyarrow as pa
@@ -42,12 +43,21 @@ def unpack(kind: str, data: bytes, read: Callable[[dict[str, Any], list[bytes]],
             "use the version of Motif that saved it" if version > FORMAT else "start a new session",
         )
     begin = len(MAGIC) + _HEAD.size
-    try:
+    with content():
         head = json.loads(data[begin : begin + length])
         if head["kind"] != kind:
             raise ValueError(head["kind"])
         return read(head["header"], _cut(data[begin + length : -4], head["sizes"]))
-    except (ValueError, KeyError, TypeError, AttributeError, pa.ArrowException, OSError):
+
+
+@contextmanager
+def content() -> Iterator[None]:
+    """Whatever is wrong with what was saved is told as one mistake."""
+    try:
+        yield
+    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError, OSError):
+        raise refused("the saved session does not hold what it should") from None
+    except pa.ArrowException:
         raise refused("the saved session does not hold what it should") from None
 
 

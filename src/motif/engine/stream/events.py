@@ -26,6 +26,7 @@ from motif.engine.events.step import Step
 from motif.engine.order import Arrangement, Layout
 from motif.engine.pace import is_slow, timed
 from motif.engine.stream.kept import Kept, Touched, constant, too_old, with_columns
+from motif.engine.stream.valid import ANY, FLAG, Range
 from motif.engine.watermark import BEGINNING, FOREVER, is_past
 from motif.errors import LimitExceeded
 from motif.ir.event import Duration, EventCount
@@ -99,6 +100,17 @@ class EventPatterns:
             for var, mask in self.functions.masks(EventRows(self.program, events)).items():
                 extra[MASK + var] = mask.astype(np.int64)
         return with_columns(events, extra)
+
+    @property
+    def ranges(self) -> dict[str, Range]:
+        """What the columns of its own may hold."""
+        called = [c.names for c in self.program.conditions if c.function is not None and len(c.names) == 1]
+        masks = {MASK + var: FLAG for names in called for var in names} if self.functions.registered else {}
+        return {TIME: ANY, DUE: ANY, CONSUMED: FLAG, BEGAN: FLAG} | masks
+
+    def valid(self, table: pa.Table, times: Array, layout: Layout) -> pa.Table:  # noqa: ARG002 - `fitted` puts in order
+        """Saved events, which were at these times."""
+        return with_columns(table, {TIME: times})
 
     def fitted(self, table: pa.Table | None) -> pa.Table | None:
         """Events that were kept for another query: their deadlines, and the order of those of one time, are its own."""

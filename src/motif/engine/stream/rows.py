@@ -15,10 +15,12 @@ import pyarrow as pa
 from motif.engine.arrays import Array, flat, numpy_of, taken
 from motif.engine.matcher import Rows, Run, Standing, is_worth_compiling
 from motif.engine.matches import Matches, no_matches
+from motif.engine.order import Arrangement, Layout
 from motif.engine.output import furthest, leaves, one_row, put_out
 from motif.engine.pace import SMALL_STEP
 from motif.engine.stream.kept import Kept, Touched, constant, with_columns
 from motif.engine.stream.partial import stopping_anywhere, timed_out
+from motif.engine.stream.valid import ANY, FLAG, Range, check_partitions
 from motif.engine.watermark import BEGINNING, FOREVER, is_past
 from motif.errors import LimitExceeded
 from motif.ir import query as q
@@ -69,6 +71,20 @@ class RowPatterns:
         """New rows with the columns that kept ones have."""
         facts = {AHEAD: 1, NUMBER: 0, DROPPED: 0, COVERED: 0, DUE: FOREVER}
         return with_columns(rows, {name: constant(value, rows.num_rows) for name, value in facts.items()})
+
+    @property
+    def ranges(self) -> dict[str, Range]:
+        """What the columns of its own may hold."""
+        return {AHEAD: FLAG, NUMBER: (0, ANY[1]), DROPPED: FLAG, COVERED: (0, ANY[1]), DUE: ANY}
+
+    def valid(self, table: pa.Table, times: Array, layout: Layout) -> pa.Table:  # noqa: ARG002 - read where they are
+        """Saved rows, partition after partition, each in order."""
+        table = taken(table, Arrangement(table, layout, np.arange(table.num_rows)).sequence())
+        facts = {name: numpy_of(flat(table.column(name))) for name in self.ranges}
+        alike = [facts[name] for name in (NUMBER, DROPPED, DUE)]
+        bounds = Rows(self.program, table).bounds
+        check_partitions(bounds, facts[AHEAD], facts[COVERED], alike)
+        return table
 
     def fitted(self, table: pa.Table | None) -> pa.Table | None:
         """Rows that were kept for a query that put out something else: they are the same."""

@@ -7,6 +7,7 @@ late: it is not used, it is counted, and it is given out if asked for. A row wit
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 
 import pyarrow as pa
@@ -20,6 +21,7 @@ from motif.engine.stream.events import EventPatterns
 from motif.engine.stream.kept import Contents
 from motif.engine.stream.needs import needs_of
 from motif.engine.stream.rows import RowPatterns
+from motif.engine.stream.valid import Range, checked
 from motif.engine.stream.waiting import Waiting
 from motif.engine.times import moments
 from motif.engine.watermark import BEGINNING, FOREVER, is_past
@@ -67,6 +69,8 @@ class Planned:
     program: Program | EventProgram
     layout: Layout
     functions: Functions = field(default=NO_FUNCTIONS)
+    schema: pa.Schema | None = None
+    """Types of the rows, where the host knows them: saved ones must be of these."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +171,10 @@ class StreamSession:
         session.watermark, session.latest = saved.facts.watermark, saved.facts.latest
         session.counts = replace(session.counts, **saved.facts.counts)
         kept, pending = (_chosen(table, saved.needs, wanted) for table in (saved.kept, saved.pending))
+        with container.content():
+            kept = None if kept is None else session._checked(kept, session.patterns.ranges)
+            pending = None if pending is None else session._checked(pending, {})
+            kept = None if kept is None else session.patterns.valid(kept, session._times(kept), planned.layout)
         if kept is not None and not session.patterns.is_eager:
             kept, early = session._until_now(kept)
             pending = early if pending is None else pa.concat_tables([pending, early])
@@ -195,6 +203,10 @@ class StreamSession:
         """Times that are there, as integers."""
         kind = self.layout.order[0].type
         return moments(to_lanes(flat(column).drop_null() if column.null_count else flat(column), kind), kind)
+
+    def _checked(self, table: pa.Table, own: Mapping[str, Range]) -> pa.Table:
+        """What was saved, if it is what it should be."""
+        return checked(table, len(self.layout.exprs), own, self.planned.schema, self.layout.order[0].column)
 
     def _until_now(self, kept: pa.Table) -> tuple[pa.Table, pa.Table]:
         """What is at or before the watermark; and rows after it, which a query that does not wait had taken already."""

@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from motif.engine.stream import container
+from motif.engine.stream.valid import is_whole_number
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +73,7 @@ def load(data: bytes) -> Saved:
 def _content(header: dict[str, Any], blobs: list[bytes]) -> Saved:
     needs = _needs(header["needs"])
     facts = Facts(**header["facts"])
-    if type(facts.watermark) is not int or type(facts.latest) is not int:
+    if not all(map(is_whole_number, (facts.watermark, facts.latest, *facts.counts.values()))):
         raise ValueError(facts)
     kept, pending = map(container.bytes_table, blobs)
     return Saved(needs, facts, kept, pending)
@@ -81,7 +82,10 @@ def _content(header: dict[str, Any], blobs: list[bytes]) -> Saved:
 def _needs(values: dict[str, Any]) -> Needs:
     lasting = values["lasting"]
     lists = {"columns": tuple(values["columns"]), "lasting": None if lasting is None else tuple(lasting)}
-    return Needs(**{**values, **lists})
+    needs = Needs(**{**values, **lists})
+    if not is_whole_number(needs.lookback) or not (needs.span is None or is_whole_number(needs.span)):
+        raise ValueError(needs)
+    return needs
 
 
 def why_not(saved: Needs, wanted: Needs) -> str | None:
