@@ -20,6 +20,7 @@ from motif.hosts.duckdb import DuckSource, columns_sql, empty_result, final_colu
 from motif.hosts.duckdb_database import Database, quoted
 from motif.hosts.duckdb_events import BASE, Stack, input_sql
 from motif.hosts.given import check_schema
+from motif.hosts.united import United
 from motif.ir.event import EventQuery
 from motif.ir.query import RowQuery
 from motif.options import EventOptions, StreamOptions
@@ -45,6 +46,10 @@ class Link:
     session: StreamSession
     local: LocalColumns | None
     """Computes what the session takes without the host, where that is possible."""
+    united: United | None
+    """Of a later query of a stack: makes its events without the host, for `local`."""
+    classes: list[str]
+    """Those of the matches of the queries before."""
 
     def taken(self, name: str, table: pa.Table, schemas: Mapping[str, pa.Schema]) -> pa.Table:
         """What the session takes of new rows of an input."""
@@ -52,6 +57,18 @@ class Link:
             with suppress(OverflowError, pa.ArrowInvalid):  # the host has a say on what is too large
                 return self.local.table(table)
         self.show(name, table, schemas)
+        return self.rows()
+
+    def after(
+        self, name: str, table: pa.Table | None, schemas: Mapping[str, pa.Schema], matches: Mapping[int, pa.Table]
+    ) -> pa.Table:
+        """What the session of a later query takes of new rows of an input, and of new matches of queries before."""
+        if self.local is not None and self.united is not None:
+            with suppress(OverflowError, pa.ArrowInvalid):
+                events = self.united.events(table, [(self.classes[n], found) for n, found in matches.items()])
+                if self.local.takes(events.num_rows):
+                    return self.local.table(events)
+        self.show(name, table, schemas, matches)
         return self.rows()
 
     def show(
@@ -106,8 +123,19 @@ def linked(
         for link, before in zip(links, patterns, strict=False):
             stack.add(before, link.nothing)
         program, source = stack.plan(query, functions.registered)
-        tables = [table for _, table in stack.composites]
-        links.append(_link(program, source, input_sql(program, source), tables[:number], functions, options))
+        classes, tables = [name for name, _ in stack.composites], [table for _, table in stack.composites]
+        links.append(
+            _link(
+                program,
+                source,
+                input_sql(program, source),
+                tables[:number],
+                functions,
+                options,
+                classes,
+                is_named=stack.named,
+            )
+        )
     return links
 
 
@@ -117,7 +145,7 @@ def _row_link(query: RowQuery, data: Any, options: StreamOptions) -> Link:
     source = DuckSource(Database({BASE: data}), "", quoted(BASE))
     program = plan(query, source)
     sql = source.select(columns_sql(crossing(program)))
-    return _link(program, source, sql, [], Functions({}), options)
+    return _link(program, source, sql, [], Functions({}), options, [], is_named=False)
 
 
 def _link(
@@ -127,6 +155,9 @@ def _link(
     tables: list[str],
     functions: Functions,
     options: StreamOptions,
+    classes: list[str],
+    *,
+    is_named: bool,
 ) -> Link:
     time = time_column(program, source.schema)
     with user_errors(program.query.source):
@@ -139,7 +170,14 @@ def _link(
         local = LocalColumns.of(planned.layout.exprs, chosen, source.schema, source.dialect, empty.schema)
         if local is not None and not local.takes_rows_of(source.database.original(BASE)):
             local = None
-    return Link(planned, source, sql, time, tables, empty, _nothing(program, source, empty), session, local)
+    united = None
+    if tables and isinstance(program, EventProgram) and not is_named:
+        united = United.of(source.database.table(source.select("*")).schema, program.stream)
+        local = LocalColumns.of(planned.layout.exprs, program.admitted, source.schema, source.dialect, empty.schema)
+        if united is None or local is None or not local.takes_rows_of(united.schema.empty_table()):
+            local = None
+    nothing = _nothing(program, source, empty)
+    return Link(planned, source, sql, time, tables, empty, nothing, session, local, united, classes)
 
 
 def _nothing(program: Program | EventProgram, source: DuckSource, empty: pa.Table) -> pa.Table:

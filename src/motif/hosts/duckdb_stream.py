@@ -258,8 +258,7 @@ class Stream:
         name, table = pushed or (next(iter(self.schemas)), None)
         for number, link in enumerate(self.links):
             if number:
-                link.show(name, table, self.schemas, new)
-                emitted = link.session.push(link.rows())
+                emitted = link.session.push(link.after(name, table, self.schemas, new))
             emitted = emitted.and_then(link.session.advance(watermark))
             if number + 1 < len(self.links):
                 new[number] = link.finished(emitted.matches)
