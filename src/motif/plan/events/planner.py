@@ -9,7 +9,7 @@ from motif import limits
 from motif.errors import MotifError, QueryBindError, UnsupportedQuery, did_you_mean
 from motif.ir.event import Attribute, Event, EventQuery, Item
 from motif.ir.expr import Call, Column, Expr, walk
-from motif.ir.types import Kind, Schema
+from motif.ir.types import Kind, Schema, Type
 from motif.plan.bind import Names
 from motif.plan.calls import judge_events
 from motif.plan.conditions import HostColumns
@@ -76,7 +76,7 @@ def plan_events(
         ways=ways,
         conditions=typed,
         outputs=elapsed_outputs(outputs, types, source.dialect),
-        identity=identity,
+        identity=(*identity, *_told_apart(places, identity, types)),
         limits=limits.LIMITS,
         places=places if stream.start is not None else None,
     )
@@ -211,6 +211,12 @@ def _places(stream: Stream, columns: HostColumns) -> Places | None:
         tuple(columns.index(Column(n)) for n in names) for names in (last_names(stream), first_names(stream))
     )
     return Places(last, first)
+
+
+def _told_apart(places: Places | None, identity: Sequence[int], types: Sequence[Type]) -> list[int]:
+    """What events of a stack are ordered by, too: events alike would be numbered as they come."""
+    columns = dict.fromkeys((*places.last, *places.first)) if places is not None else {}
+    return [column for column in columns if column not in identity and types[column].kind is not Kind.OTHER]
 
 
 def _placed(stream: Stream, places: Places | None) -> dict[str, EventLeaf]:
