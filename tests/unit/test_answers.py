@@ -119,3 +119,57 @@ def test_streams_ask_too() -> None:
     parts = [stream.push(TABLE.slice(i, 1)) for i in range(8)] + [stream.close()]
     batch = motif.match(TABLE, f"MATCH_RECOGNIZE ({clause})")
     assert pa.concat_tables(parts).to_pylist() == batch.to_pylist() != []
+
+
+# -- event queries
+
+
+EVENTS = TABLE.append_column("type", pa.array(list("ABABABAB")))
+
+
+@pytest.mark.parametrize(
+    ("condition", "holds"),
+    [
+        (
+            "levenshtein(a.c, b.c) < 2",
+            lambda a, b: {a["c"], b["c"]} in ({"ann", "anne"}, {"x", "y"}, {"x", "z"}, {"xy", "x"}),
+        ),
+        ("a.c || b.c = 'xy'", lambda a, b: (a["c"] or "") + (b["c"] or "") == "xy"),
+        ("round((a.v + b.v) / 10) = 1 AND b.v > a.v", lambda a, b: 5 <= a["v"] + b["v"] < 15 and b["v"] > a["v"]),
+        ("b.l > a.l", lambda a, b: a["l"] is not None and b["l"] is not None and b["l"] > a["l"]),
+        ("b.s = a.s", lambda a, b: b["s"] == a["s"]),
+        ("a.d + b.d > 7", lambda a, b: a["d"] + b["d"] > 7),
+        ("(a.c || b.c) IS NULL", lambda a, b: a["c"] is None or b["c"] is None),
+        ("CAST(upper(a.c) || b.c AS VARCHAR) LIKE 'A%' || 'e'", lambda a, b: a["id"] == 0 and b["id"] == 1),
+    ],
+)
+def test_functions_over_several_events(condition: str, holds: Any) -> None:
+    query = f"SELECT a.id AS x, b.id AS y FROM SEQ(A a; B b) WHERE {condition} WITHIN 1 h"
+    pairs = [(a, b) for a in range(0, 8, 2) for b in range(a + 1, 8, 2) if holds(ROWS[a], ROWS[b])]
+    assert motif.check(query, data=EVENTS) == []
+    found = motif.match(EVENTS, query)
+    assert sorted(zip(found["x"].to_pylist(), found["y"].to_pylist(), strict=True)) == pairs
+    stream = motif.Stream(query, EVENTS.schema)
+    pushed = [stream.push(EVENTS.slice(0, 3)), stream.push(EVENTS.slice(3)), stream.close()]
+    assert sum(part.num_rows for part in pushed) == len(pairs)
+
+
+def test_an_event_that_is_not_there_is_null_for_the_host_too() -> None:
+    query = "SELECT a.id AS x, c.id AS y FROM SEQ(OR(A a, B z); B b; A c) WHERE {} WITHIN 1 h"
+    asked = motif.match(EVENTS, query.format("coalesce(length(CAST(z.v + c.v AS VARCHAR)), 0) = 0"))
+    native = motif.match(EVENTS, query.format("coalesce(z.v + c.v, 0) = 0"))
+    assert asked.num_rows == native.num_rows > 0
+
+
+def test_functions_over_several_events_that_stay_refused() -> None:
+    for query in (
+        "SELECT a.id AS x FROM SEQ(A a; B b+; A c) WHERE levenshtein(a.c, FIRST(b.c)) < 2 WITHIN 1 h",
+        "SELECT a.id AS x FROM SEQ(A a; NOT B b; A c) WHERE levenshtein(a.c, b.c) < 2 WITHIN 1 h",
+    ):
+        with pytest.raises(motif.UnsupportedQuery) as caught:
+            motif.match(EVENTS, query)
+        assert caught.value.span is not None
+    with pytest.raises(QueryBindError, match="WHERE needs conditions"):
+        motif.match(EVENTS, "SELECT a.id AS x FROM SEQ(A a; B b) WHERE a.c || b.c WITHIN 1 h")
+    with pytest.raises(QueryDataError, match="Could not convert"):
+        motif.match(EVENTS, "SELECT a.id AS x FROM SEQ(A a; B b) WHERE CAST(a.c || b.c AS INTEGER) > 1 WITHIN 1 h")

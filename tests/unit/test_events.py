@@ -604,10 +604,10 @@ def test_inequalities_over_many_blocks() -> None:
         (PAIR.replace("[k]", "a.x"), {}, QueryBindError, "WHERE needs conditions, but this is of type integer"),
         (PAIR.replace("[k]", "a.type > b.x"), {}, QueryBindError, "cannot compare or combine"),
         (
-            PAIR.replace("[k]", "concat(a.type, b.type) = 'x'"),
+            "SELECT a.x AS one FROM SEQ(A a; NOT C c; B b) WHERE concat(a.type, c.type) = 'x' WITHIN 10 s",
             {},
             UnsupportedQuery,
-            "CONCAT on values of different events",
+            "CONCAT on the event of a NOT together with other events",
         ),
         ("SELECT * FROM A f+ WITHIN 1 s", {}, MotifError, "only lists"),
     ],

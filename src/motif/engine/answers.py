@@ -99,6 +99,7 @@ class Answers:
         arguments = [self._argument(arg, columns) for arg in ask.args]
         truth = {None: NULL, True: TRUE, False: FALSE}
         asked = program.asks[ask.number]
+        assert asked.answers is not None, "there is a host"
         for answer in asked.answers(asked.expr, arguments):
             yield answer if isinstance(answer, MotifError) else truth[answer]
 

@@ -76,7 +76,9 @@ class _Teller:
             yield Step(title, "", tuple(notes))
         called = [c for c in self.sketch.conditions if c.function is not None and len(c.names) > 1]
         if called:
-            yield Step("call your functions", "", tuple(f"test {self.sketch.text(c.expr)}" for c in called))
+            yield Step(
+                "ask functions of the host and of yours", "", tuple(f"test {self.sketch.text(c.expr)}" for c in called)
+            )
 
     # -- one event
 

@@ -171,7 +171,7 @@ class DuckSource:
         return self.footer is not None and has_codes(self.footer, column)
 
     def constant(self, expr: Expr) -> tuple[object] | None:
-        if any(word in self.database.unsteady for word in words_of(expr)):
+        if not self.is_steady(expr):
             return None
         try:
             return self.told.once(f"constant {expr}", lambda: value_of(self.database.table(f"SELECT {row_sql(expr)}")))
@@ -197,6 +197,9 @@ class DuckSource:
             return kept(self.database.content, sql, lambda: (self.database.execute(sql).fetchall(), True))
         except Refused as refused:
             raise HostRefusal(refused.message) from None
+
+    def is_steady(self, expr: Expr) -> bool:
+        return not any(word in self.database.unsteady for word in words_of(expr))
 
     def on_nulls(self, exprs: Sequence[Expr]) -> list[object]:
         self.told.is_lasting = False

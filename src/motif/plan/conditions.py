@@ -303,7 +303,9 @@ class Lifter:
         """Whether the host can be asked about a condition: it is there, and can be given all that decides it."""
         nodes = [node for node in walk(condition) if isinstance(node, Aggregate)]
         known = all(not node.distinct and node.name != "array_agg" for node in nodes)
-        return known and self.source is not None and self.source.answers is not None
+        if self.source is None:
+            return known
+        return known and self.source.answers is not None and self.source.is_steady(condition)
 
     def asked(self, condition: Expr) -> Scalar:
         """A whole condition that the host decides: of neighbours with the columns, of others while it is searched."""

@@ -17,7 +17,7 @@ from motif.plan.elapsed import elapsed_outputs, with_elapsed
 from motif.plan.host_functions import window
 from motif.plan.markers import generate
 from motif.plan.outputs import Found, Gather, Outputs, check_folds, plan_outputs
-from motif.plan.program import Asked, Memory, Program, SortKey, Span
+from motif.plan.program import Memory, Program, SortKey, Span
 from motif.plan.scalar import (
     DAY,
     Ask,
@@ -33,7 +33,7 @@ from motif.plan.scalar import (
     scalars,
     scale,
 )
-from motif.plan.source import HostRefusal, Source, extent, host_types
+from motif.plan.source import Asked, HostRefusal, Source, extent, host_types
 from motif.plan.typer import Typer
 
 _NUMBERS = (Kind.INTEGER, Kind.FLOAT, Kind.DECIMAL)

@@ -20,7 +20,7 @@ from motif.plan.conditions import Condition
 from motif.plan.markers import Markers
 from motif.plan.outputs import Outputs
 from motif.plan.scalar import Fold, Read, Scalar, scalars
-from motif.plan.source import Answers
+from motif.plan.source import Asked
 
 VERSION = 1
 
@@ -52,14 +52,6 @@ class Memory:
     """They hold for one search only."""
     signed: tuple[bool, ...]
     """They hold only for paths with the same signature."""
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """A condition over columns a0, a1, ..., and how the host is asked."""
-
-    expr: Expr
-    answers: Answers
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Protocol, TypeAlias
 
@@ -12,6 +13,15 @@ from motif.ir.types import Schema, Type
 
 Answers: TypeAlias = "Callable[[Expr, Sequence[Any]], Sequence[Any]]"
 """Whether a condition over columns a0, a1, ... holds (TRUE, FALSE, None, or an error) for each row of arguments."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A condition over columns a0, a1, ..., and how the host is asked."""
+
+    expr: Expr
+    answers: Answers | None = field(repr=False)
+    """None where only the text of a query is known."""
 
 
 class Verdict(Enum):
@@ -58,6 +68,10 @@ class Source(Protocol):
 
         An interval is a fixed length of time. Raises HostRefusal where the host can not compute it.
         """
+        ...
+
+    def is_steady(self, expr: Expr) -> bool:
+        """Whether functions in an expression give the same each time they are computed."""
         ...
 
     def on_nulls(self, exprs: Sequence[Expr]) -> list[object]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from motif.errors import MotifWarning, perhaps
-from motif.ir.expr import COMPARISONS, At, Call, Column, Expr, Literal, transform, walk
+from motif.ir.expr import COMPARISONS, At, Call, Column, Expr, Label, Literal, transform, walk
 from motif.plan.program import Program
 from motif.plan.source import HostRefusal, extent
 from motif.slips import tell
@@ -144,7 +144,7 @@ def row_tests(program: Program) -> list[Test]:
 
 def _is_of_one_row(expr: Expr) -> bool:
     nodes = [node for node in walk(expr) if isinstance(node, At)]
-    return bool(nodes) and not any(node.shift for node in nodes)
+    return bool(nodes) and not any(node.shift or isinstance(node.arg, Label) for node in nodes)
 
 
 def _of_row(expr: Expr) -> Expr:

@@ -15,12 +15,13 @@ from motif.engine.events.matches import EventMatches
 from motif.engine.events.rows import EventRows
 from motif.engine.matcher import Rows
 from motif.engine.vector import Vectors
-from motif.errors import QueryDataError
+from motif.errors import MotifError, QueryDataError
 from motif.ir.types import Kind, Type
 from motif.plan.events.conditions import Condition
 from motif.plan.events.functions import VECTORIZED, Argument, FunctionCall, FunctionCondition
 from motif.plan.events.program import EventProgram
 from motif.plan.scalar import Base, Const, Place, Read
+from motif.plan.source import Asked
 from motif.plan.typer import Typer
 
 BATCH = 1 << 16
@@ -77,6 +78,8 @@ class Functions:
         count = len(next(iter(positions.values())))
         # Of an event that is not there nothing can be asked: the condition is not true.
         bound = np.logical_and.reduce([p >= 0 for p in positions.values()])
+        if any(call.asked is not None for call in function.calls):
+            bound[:] = True  # for the host it is NULL, as it is for Motif
         held = {var: p[bound] for var, p in positions.items()}
         truth = np.zeros(count, bool)
         if bound.any():
@@ -114,6 +117,8 @@ class Functions:
 
     def _call(self, rows: EventRows, call: FunctionCall, positions: dict[str, Array]) -> pa.Array:
         count = len(next(iter(positions.values())))
+        if call.asked is not None:
+            return _asked(call.asked, [_gather(rows, arg, positions) for arg in call.args if isinstance(arg, Argument)])
         function = self.registered[call.name]
         arguments = [arg if isinstance(arg, Const) else _gather(rows, arg, positions) for arg in call.args]
         style = getattr(function, VECTORIZED, None)
@@ -129,6 +134,16 @@ class Functions:
             )
             raise QueryDataError(message) from error
         return _result(call.name, result, count)
+
+
+def _asked(asked: Asked, arguments: Sequence[pa.Array]) -> pa.Array:
+    """What the host says of a batch of candidates."""
+    assert asked.answers is not None, "there is a host"
+    truth = asked.answers(asked.expr, arguments)
+    for answer in truth:
+        if isinstance(answer, MotifError):
+            raise answer
+    return pa.array(truth, pa.bool_())
 
 
 def _one_by_one(name: str, function: Callable[..., Any], arguments: Sequence[Any], count: int) -> list[Any]:

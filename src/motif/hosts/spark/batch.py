@@ -146,7 +146,7 @@ class SparkSource:
         return True
 
     def constant(self, expr: Expr) -> tuple[object] | None:
-        if any(word in _UNSTEADY for word in words_of(expr)):
+        if not self.is_steady(expr):
             return None
         # Spark works rows of VALUES out while it plans, without a job, and takes no RAND( ) there.
         one = f"SELECT * FROM VALUES ({row_sql(expr)})"
@@ -171,6 +171,9 @@ class SparkSource:
         texts = rows.select([expr]).select(f.col("c0").cast("string").alias("value")).dropna()
         counted = texts.groupBy("value").count().orderBy(f.desc("count"), "value")
         return [(value, count) for value, count in _rows(counted.limit(MOST_VALUES))]
+
+    def is_steady(self, expr: Expr) -> bool:
+        return not any(word in _UNSTEADY for word in words_of(expr))
 
     def on_nulls(self, exprs: Sequence[Expr]) -> list[object]:
         empty = (no_rows(self.frame) if self.frame.isStreaming else self.frame).limit(0)

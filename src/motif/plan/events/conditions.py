@@ -13,11 +13,11 @@ from motif.errors import QueryBindError, UnsupportedQuery
 from motif.ir.event import EventQuery, PickMode
 from motif.ir.expr import Aggregate, At, Call, End, Expr, Literal, transform, walk
 from motif.ir.types import Kind
-from motif.plan.conditions import HostColumns, Lifter, with_absent
+from motif.plan.conditions import HostColumns, Lifter, as_on_one_row, with_absent
 from motif.plan.constants import constant
-from motif.plan.events.functions import FunctionCondition, function_condition
+from motif.plan.events.functions import FunctionCondition, asked_condition, function_condition
 from motif.plan.scalar import Base, Const, Fold, Place, Read, Scalar, scalars
-from motif.plan.source import Source, extent
+from motif.plan.source import Source, extent, host_types
 from motif.plan.typer import Typer
 
 
@@ -64,7 +64,13 @@ def _split(lifter: EventLifter, expr: Expr, functions: Collection[str]) -> Condi
         return Condition(expr, names, function=function_condition(lifter, known, functions))
     if len(names) == 1 and lifter.on_one_event(known):
         return Condition(expr, names, row=lifter.row_expr(known))
-    scalar = lifter.lift(known)
+    try:
+        scalar = lifter.lift(known)
+    except UnsupportedQuery:
+        function = lifter.asked_function(known)
+        if function is None:
+            raise
+        return Condition(expr, names, function=function)
     folded = {node.members[0] for node in scalars(scalar) if isinstance(node, Fold)} - lifter.single
     return Condition(expr, names, frozenset(folded), scalar=scalar)
 
@@ -94,6 +100,16 @@ class EventLifter(Lifter):
             return At(node.arg, node.var, span=node.span)
 
         return transform(expr, known)
+
+    def asked_function(self, condition: Expr) -> FunctionCondition | None:
+        """A condition that the host decides for candidate matches, where it can be asked; leaves no column if not."""
+        if not self.may_ask(condition):
+            return None
+        columns = len(self.columns.exprs)
+        found = asked_condition(self, condition)
+        if found is None:
+            del self.columns.exprs[columns:]
+        return found
 
     def place(self, at: At) -> Place:
         return Place(Base.SET, (at.var or "",), at.end, at.index)
@@ -150,13 +166,32 @@ class Typed:
         self.columns = columns
         self.typer = typer
         self.source = source
+        self.lifter = EventLifter(query, columns, source.dialect, source)
 
     def conditions(self, conditions: tuple[Condition, ...]) -> Iterator[Condition]:
         for condition in conditions:
             if condition.scalar is None:
+                self.check_asked(condition)
                 yield condition
-            else:
+                continue
+            try:
                 yield replace(condition, scalar=self.scalar(condition))
+            except UnsupportedQuery:
+                columns = len(self.columns.exprs)
+                function = self.lifter.asked_function(self.lifter.normal(condition.expr))
+                if function is None or len(self.columns.exprs) > columns:
+                    raise
+                asked = replace(condition, scalar=None, function=function)
+                self.check_asked(asked)
+                yield asked
+
+    def check_asked(self, condition: Condition) -> None:
+        """What the host is asked is a condition."""
+        if condition.function is None or condition.function.calls[0].asked is None:
+            return
+        [kind] = host_types(self.query.source, [as_on_one_row(condition.expr)], self.source)
+        if kind.kind not in (Kind.BOOLEAN, Kind.NULL):
+            raise not_a_condition(self.query, condition.expr, str(kind))
 
     def scalar(self, condition: Condition) -> Scalar:
         assert condition.scalar is not None

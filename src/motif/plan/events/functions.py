@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from motif.errors import UnsupportedQuery
-from motif.ir.expr import Aggregate, At, Call, Expr, walk
+from motif.ir.expr import Aggregate, At, Call, Column, Expr, transform, walk
 from motif.plan.constants import reads_nothing
 from motif.plan.scalar import NATIVE, Base, Const, Op, Place, Read, Scalar
+from motif.plan.source import Asked
 
 if TYPE_CHECKING:
     from motif.plan.events.conditions import EventLifter
@@ -36,6 +37,8 @@ class FunctionCall:
 
     name: str
     args: tuple[Argument | Const, ...]
+    asked: Asked | None = None
+    """What the host decides, of a call that no function of the user answers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +59,42 @@ class FunctionCondition:
 def function_condition(lifter: EventLifter, expr: Expr, functions: Collection[str]) -> FunctionCondition:
     """Take a condition with calls of registered functions apart."""
     return _Taker(lifter, functions).condition(expr)
+
+
+def asked_condition(lifter: EventLifter, expr: Expr) -> FunctionCondition | None:
+    """A condition on several events that only the host can decide; None if it is about lists of events.
+
+    Its arguments are the largest pieces that one event decides, as where Motif computes the rest.
+    """
+    args: list[Argument] = []
+    fits = True
+
+    def argument(node: Expr) -> Expr | None:
+        nonlocal fits
+        if reads_nothing(node):
+            return node
+        if not isinstance(node, At | Aggregate) and not (lifter.on_one_event(node) and lifter.is_strict(node)):
+            return None
+        names = {inner.var for inner in walk(node) if isinstance(inner, At | Aggregate)}
+        if isinstance(node, Aggregate) or not lifter.on_one_event(node) or not names <= lifter.single:
+            fits = False
+            return node
+        found = Argument(names.pop() or "", lifter.columns.index(lifter.row_expr(node)))
+        if found not in args:
+            args.append(found)
+        return Column(f"a{args.index(found)}")
+
+    condition = transform(expr, argument)
+    if not fits or not args:
+        return None
+    asked = Asked(condition, None if lifter.source is None else lifter.source.answers)
+    call = FunctionCall(_name(expr), tuple(args), asked)
+    return FunctionCondition((call,), (), Read(0, Place(Base.ROW)))
+
+
+def _name(expr: Expr) -> str:
+    calls = (node.name.upper() for node in walk(expr) if isinstance(node, Call) and node.name not in NATIVE)
+    return next(calls, "this expression")
 
 
 class _Taker:

@@ -298,7 +298,7 @@ def _check_functions(query: EventQuery, conditions: Sequence[Condition], ways: S
                 f"not supported: {name} on the event of a NOT together with other events",
                 source=query.source,
                 span=extent(condition.expr),
-                hint="use a condition without a function of your own, or one that sees only the event of the NOT",
+                hint="use a condition without such a function, or one that sees only the event of the NOT",
             )
         if query.consuming and (lists or absent):
             raise UnsupportedQuery(
