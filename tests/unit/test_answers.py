@@ -147,6 +147,7 @@ def test_functions_over_several_events(condition: str, holds: Any) -> None:
     query = f"SELECT a.id AS x, b.id AS y FROM SEQ(A a; B b) WHERE {condition} WITHIN 1 h"
     pairs = [(a, b) for a in range(0, 8, 2) for b in range(a + 1, 8, 2) if holds(ROWS[a], ROWS[b])]
     assert motif.check(query, data=EVENTS) == []
+    assert "ask the host, of many at once" in str(motif.explain(query, data=EVENTS))
     found = motif.match(EVENTS, query)
     assert sorted(zip(found["x"].to_pylist(), found["y"].to_pylist(), strict=True)) == pairs
     stream = motif.Stream(query, EVENTS.schema)

@@ -76,9 +76,9 @@ class _Teller:
             yield Step(title, "", tuple(notes))
         called = [c for c in self.sketch.conditions if c.function is not None and len(c.names) > 1]
         if called:
-            yield Step(
-                "ask functions of the host and of yours", "", tuple(f"test {self.sketch.text(c.expr)}" for c in called)
-            )
+            hosts = all(call.asked for c in called if c.function is not None for call in c.function.calls)
+            what = "ask the host, of many at once" if hosts else "call your functions"
+            yield Step(what, "", tuple(f"test {self.sketch.text(c.expr)}" for c in called))
 
     # -- one event
 
