@@ -70,6 +70,7 @@ def _planned(query: RowQuery, source: Source, asked: frozenset[Expr]) -> Program
     if not columns.exprs:
         columns.index(Literal(1))  # rows that nothing is read of must still arrive
     types = host_types(query.source, columns.exprs, source)
+    host_types(query.source, [item.expr for item in query.order], source)  # an order that the host refuses is told
     _check_row_conditions(query, conditions, row_columns, types)
     if source.dialect == "duckdb":  # Spark may take such a text for NULL
         _check_constants(query, conditions, source.schema)
