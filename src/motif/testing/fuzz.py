@@ -161,14 +161,15 @@ def check_seed(seed: int, *, compiled: bool) -> Tally:
     tally.errors += isinstance(expected, str)
     tally.matched += not isinstance(expected, str) and bool(expected)
     for name, got in ways.items():
-        if not _agree(expected, got):
+        if not same_answer(expected, got):
             tally.differences.append(
                 f"seed {seed}: {name} differs from the reference\n{clause}\n{_brief(expected, got)}"
             )
     return tally
 
 
-def _agree(expected: Rows | str, got: Rows | str) -> bool:
+def same_answer(expected: Rows | str, got: Rows | str) -> bool:
+    """The same rows and columns, or the same error."""
     if isinstance(expected, str) or isinstance(got, str):
         return expected == got
     if expected and got and list(expected[0]) != list(got[0]):
