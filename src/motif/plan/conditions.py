@@ -58,6 +58,8 @@ from motif.plan.scalar import (
 from motif.plan.source import Source
 
 CURRENT = Place(Base.ROW)
+MOST_GUARDS = 8
+"""Conditions at most that are tested again around a column."""
 EXACT_DIGITS = 15
 """Constants of so many digits become the same float, whichever way it is worked out."""
 
@@ -121,16 +123,19 @@ def _split(lifter: Lifter, source: Source, condition: Expr | None, asked: Collec
         known = lifter.own_label(conjunct)
         if comparison := _of_values(lifter, known, source):
             neighbours.append(comparison)
+            lifter.guards += (known,)
             texts["values"].append(conjunct)
             continue
         if lifter.on_current_row(known):
-            row.append(lifter.row_expr(known))
+            row.append(lifter.on_one_row(known, CURRENT))
+            lifter.guards += (known,)
             texts["row"].append(conjunct)
             continue
         lifted = lifter.asked(known) if conjunct in asked else lifter.lifted(known)
         fixed = all(_is_fixed(part) for part in scalars(lifted))
         (neighbours if fixed else match).append(lifted)
         texts["host" if isinstance(lifted, Ask) else "neighbours" if fixed else "match"].append(conjunct)
+        lifter.guards += (known,)
         origins[lifted] = conjunct
     return Condition(lifter.var, _all_of(row), tuple(neighbours), tuple(match), texts, origins)
 
@@ -227,6 +232,16 @@ def as_on_one_row(expr: Expr) -> Expr:
     return transform(expr, own)
 
 
+def may_fail(expr: Expr, dialect: str) -> bool:
+    """Whether some row may make it fail: casts, functions, and on Spark a division by zero."""
+    return any(
+        (isinstance(node, Verbatim) and bool(node.args))
+        or (isinstance(node, Call) and node.name not in NATIVE)
+        or (isinstance(node, Call) and node.name in ("/", "%") and dialect == "spark")
+        for node in walk(expr)
+    )
+
+
 def _nothing(node: Expr) -> Expr | None:
     """A navigation to a missing row: NULL, of the right type."""
     return Call("case", (Literal(False), node.arg, Literal(None))) if isinstance(node, At) else None
@@ -237,6 +252,8 @@ class Lifter:
 
     where = "DEFINE"
     what = "rows"
+    guards: tuple[Expr, ...] = ()
+    """Conditions without which what is lifted does not matter."""
 
     def __init__(self, query: RowQuery, columns: HostColumns, var: str, over: Window, source: Source) -> None:
         self.query = query
@@ -285,6 +302,30 @@ class Lifter:
     def row_expr(self, expr: Expr) -> Expr:
         """The expression as the host sees it, on one row."""
         return transform(expr, lambda node: node.arg if isinstance(node, At) else None)
+
+    def on_one_row(self, expr: Expr, place: Place) -> Expr:
+        """The same, but what may fail is computed only where the conditions before it hold of the row."""
+        row = self.row_expr(expr)
+        if not may_fail(row, self.dialect):
+            return row
+        before = [guard for guard in self.guards if not self.needs_match(guard) and self.single_place(guard) == place]
+        for guard in reversed(before[-MOST_GUARDS:]):
+            row = Call("case", (self.row_expr(guard), row, Literal(None)))
+        return row
+
+    def branches(self, case: Call) -> Scalar:
+        """CASE: a result is computed where its condition is true, and those before it are not."""
+        around, args = self.guards, list[Scalar]()
+        try:
+            for condition, result in zip(case.args[:-1:2], case.args[1::2], strict=True):
+                args.append(self.lift(condition))
+                before, self.guards = self.guards, (*self.guards, condition)
+                args.append(self.lift(result))
+                self.guards = (*before, Call("not", (Call("is true", (condition,)),)))
+            args.append(self.lift(case.args[-1]))
+        finally:
+            self.guards = around
+        return Op(case.name, tuple(args), span=case.span)
 
     def lifted(self, condition: Expr) -> Scalar:
         """A condition for Motif, or else for the host."""
@@ -340,7 +381,7 @@ class Lifter:
         if not self.needs_match(expr):
             place = self.single_place(expr) or CURRENT
             if place.index >= 0 and (isinstance(expr, At) or place.is_current or self.is_strict(expr)):
-                return Read(self.columns.index(self.row_expr(expr)), place)
+                return Read(self.columns.index(self.on_one_row(expr, place)), place)
         match expr:
             case At(arg=Label()):
                 return LabelAt(self.place(expr))
@@ -348,13 +389,15 @@ class Lifter:
                 return self.fold(expr)
             case MatchNumber():
                 return Trying()
+            case Call(name="case"):
+                return self.branches(expr)
             case Call(name=name, args=args, span=span) if name in NATIVE:
                 return Op(name, tuple(self.lift(arg) for arg in args), span=span)
             case Call() | Verbatim() if not self.needs_match(expr) and self.is_near(expr):
                 self.columns.windowed = True
                 return Read(self.columns.index(self.window.over(expr)), CURRENT)
             case Call() | Verbatim() if not self.needs_match(expr) and len(self.places(expr)) == 1:
-                column = self.columns.index(self.row_expr(expr))
+                column = self.columns.index(self.on_one_row(expr, self.places(expr).pop()))
                 self.columns.absent[column] = self.row_expr(transform(expr, _nothing))
                 return Read(column, self.places(expr).pop(), absent=Const(None))
             case Call() if difference := as_difference(expr, self.dialect):

@@ -137,6 +137,8 @@ class Evaluator:
             return self._host_aggregate(call, None, view, None)
         if call.name == "case":
             return self._case(call.args, view, row)
+        if call.name in ("and", "or"):
+            return self._logic(call, view, row)
         values = [self.value(arg, view, row) for arg in call.args]
         if call.name in NULL_AWARE:
             return NULL_AWARE[call.name](*values)
@@ -145,6 +147,15 @@ class Evaluator:
         if call.name in self._functions:
             return self._functions[call.name](*values)
         raise NotImplementedError(f"the reference has no function {call.name}")
+
+    def _logic(self, call: Call, view: View, row: int | None) -> Any:
+        """From left to right; nothing is computed once the answer is known."""
+        values = []
+        for arg in call.args:
+            values.append(self.value(arg, view, row))
+            if values[-1] is (call.name == "or"):
+                return values[-1]
+        return NULL_AWARE[call.name](*values)
 
     def _case(self, args: tuple[Expr, ...], view: View, row: int | None) -> Any:
         for condition, result in zip(args[:-1:2], args[1::2], strict=True):
