@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from motif.engine.stream.status import Status
     from motif.explanation import Explanation
     from motif.hosts.duckdb_stream import Stream
+    from motif.hosts.given_files import Files
     from motif.hosts.spark.sink import Sink
     from motif.lang.builder import (
         ALL,
@@ -105,6 +106,7 @@ __all__ = [
     "ev",
     "exclude",
     "explain",
+    "files",
     "first",
     "fn",
     "funnel",
@@ -325,6 +327,21 @@ def show(
 
     given = options.EventOptions(time, type, order_by, functions or {})
     return api.show(query, data, given, title)
+
+
+@only_ours
+def files(paths: str | PathLike[str] | Sequence[str | PathLike[str]], **csv: Any) -> Files:
+    """Files that are one table, where a path alone does not say how to read them.
+
+    A folder, a pattern (`"logs/*.csv"`) and a list of paths may also be given as they are. Of CSV files it can be said:
+    `delimiter`, `quote`, `escape`, `header`, `skip`, `comment`, `null`, `encoding`, `decimal`, `thousands`, and how
+    `dates` and `times` are written (`dates="%d/%m/%Y"`).
+
+    >>> motif.sql(query, tables={"sales": files("sales.csv", delimiter=";", decimal=",")})  # doctest: +SKIP
+    """
+    from motif.hosts import given_files
+
+    return given_files.files(paths, csv)
 
 
 @only_ours

@@ -44,6 +44,7 @@ def motif(*arguments: str) -> int:
 
 
 RUN = ("run", "q.sql", "-t", "trades=trades.parquet")
+TABLE = ("--format", "table")
 
 
 def test_run_shows_a_table(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -57,7 +58,7 @@ def test_run_shows_a_table(folder: Path, capsys: pytest.CaptureFixture[str]) -> 
 
 
 def test_run_says_what_is_not_shown(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert motif(*RUN, "--limit", "1") == 0
+    assert motif(*RUN, *TABLE, "--limit", "1") == 0
     out = capsys.readouterr().out
     assert "1 more row not shown" in out
     assert "8.75" not in out
@@ -228,7 +229,7 @@ def test_report(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
 def test_data_cannot_steer_the_terminal(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     names = ["\x1b[31m[bold]x[/bold]\x07"] * 4
     pq.write_table(pa.table({"symbol": names, "t": [1, 2, 3, 4], "price": [3.0, 2.0, 1.0, 4.5]}), "trades.parquet")
-    assert motif(*RUN) == 0
+    assert motif(*RUN, *TABLE) == 0
     out = capsys.readouterr().out
     assert "\x1b" not in out
     assert "\\x1b[31m[bold]x[/bold]\\x07" in out

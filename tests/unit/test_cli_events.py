@@ -25,6 +25,7 @@ PAYMENTS = """ts,account,amount
 2026-03-03 08:00:00,A2,900
 """
 RUN_EVENTS = ("run", "fraud.motif", "-t", "payments=payments.csv")
+TABLE = ("--format", "table")
 
 
 @pytest.fixture
@@ -36,7 +37,7 @@ def events(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_events_are_shown_line_by_line(events: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert motif(*RUN_EVENTS) == 0
+    assert motif(*RUN_EVENTS, *TABLE) == 0
     out, err = capsys.readouterr()
     assert out.startswith("1.\n  event         Fraud\n")
     assert "  E3            ts 2026-03-02 08:00:00, account A1, amount 400\n" in out
@@ -44,7 +45,7 @@ def test_events_are_shown_line_by_line(events: Path, capsys: pytest.CaptureFixtu
 
 
 def test_a_list_of_events_is_a_line_each(events: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert motif("run", "SELECT * FROM SEQ(a+; b) WHERE [account] AND b.amount > 300", *RUN_EVENTS[2:]) == 0
+    assert motif("run", "SELECT * FROM SEQ(a+; b) WHERE [account] AND b.amount > 300", *RUN_EVENTS[2:], *TABLE) == 0
     lines = capsys.readouterr().out.splitlines()
     at = next(number for number, line in enumerate(lines) if line.startswith("  a "))
     assert lines[at].endswith("amount 20")
@@ -53,12 +54,12 @@ def test_a_list_of_events_is_a_line_each(events: Path, capsys: pytest.CaptureFix
 
 def test_items_are_a_table(events: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = "SELECT E1.account, E2.amount AS second FROM SEQ(E1; E2) WHERE [account] AND E2.amount > 500"
-    assert motif("run", text, *RUN_EVENTS[2:]) == 0
+    assert motif("run", text, *RUN_EVENTS[2:], *TABLE) == 0
     assert "second" in capsys.readouterr().out.splitlines()[1]
 
 
 def test_events_without_a_match(events: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert motif("run", "SELECT * FROM SEQ(a; b) WITHIN 1 s", *RUN_EVENTS[2:]) == 0
+    assert motif("run", "SELECT * FROM SEQ(a; b) WITHIN 1 s", *RUN_EVENTS[2:], *TABLE) == 0
     out, err = capsys.readouterr()
     assert out == "no matches\n"
     assert "0 matches" in err

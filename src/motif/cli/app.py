@@ -21,8 +21,21 @@ from typer.core import TyperGroup
 from motif.cli import follow_options as following
 from motif.cli import screen
 from motif.cli.events import event_options
-from motif.cli.files import check_folder, check_output, read_query, table_paths, write_table, write_text
+from motif.cli.files import (
+    STANDARD_OUTPUT,
+    check_folder,
+    check_output,
+    how_read,
+    print_table,
+    read_query,
+    rows_of,
+    table_files,
+    table_paths,
+    write_table,
+    write_text,
+)
 from motif.errors import Diagnostic, MotifError, shown
+from motif.hosts.given_files import Files
 from motif.lang.snoop import is_event_query
 from motif.options import EventOptions
 from motif.slips import told
@@ -86,7 +99,7 @@ app = typer.Typer(
     cls=_Guarded,
     help="Find patterns in tables of events, with SQL MATCH_RECOGNIZE or the event language.",
     no_args_is_help=True,
-    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
@@ -96,7 +109,16 @@ Query = Annotated[
 ]
 Tables = Annotated[
     list[str] | None,
-    typer.Option("--table", "-t", metavar="NAME=PATH", help="A Parquet, CSV or JSON file as a table. May be repeated."),
+    typer.Option(
+        "--table",
+        "-t",
+        metavar="NAME=PATH",
+        help="Parquet, CSV or JSON as a table: a file, a folder, 'a pattern*', - for standard input. May be repeated.",
+    ),
+]
+CsvOptions = Annotated[
+    str | None,
+    typer.Option("--csv", metavar="OPTIONS", help="How CSV files are written, such as 'delimiter=;,decimal=,'."),
 ]
 HostOption = Annotated[Host, typer.Option("--host", help="The engine around the matching.")]
 TimeColumn = Annotated[
@@ -160,11 +182,20 @@ class _Interrupt:
             os._exit(STOPPED)
 
 
+def _print_version(is_asked: bool) -> None:
+    if is_asked:
+        version()
+        raise typer.Exit
+
+
 @app.callback()
 def _options(
     debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of a mistake in Motif itself.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", "-V", help="Print the version.", callback=_print_version, is_eager=True)
+    ] = False,
 ) -> None:
-    del debug  # _Guarded reads it
+    del debug, version  # _Guarded and _print_version read them
 
 
 # -- run ------------------------------------------------------------------------------------------------
@@ -188,8 +219,14 @@ def run(
     table: Tables = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "--out", "-o", help="Write the result: .parquet, .csv, .json or .jsonl."),
+        typer.Option(
+            "--output",
+            "--out",
+            "-o",
+            help="Write the result: .parquet, .csv, .tsv, .json or .jsonl, also .gz; - prints.",
+        ),
     ] = None,
+    csv: CsvOptions = None,
     host: HostOption = Host.DUCKDB,
     report: Annotated[Path | None, typer.Option("--report", help="Write a page that draws the matches: .html.")] = None,
     limit: Annotated[int, typer.Option("--limit", min=0, help="Rows shown on the screen.")] = 20,
@@ -210,16 +247,17 @@ def run(
 ) -> None:
     """Answer a query over files; show the result or write it to a file."""
     del strict  # `_listen` reads it
-    text, tables = read_query(query), table_paths(table or [])
+    text, paths = read_query(query), table_paths(table or [])
     options = event_options(time_column, type_column, order_by, functions)
     live = following.FollowOptions(lateness, emit, checkpoint, trigger, once, form, columns, on_error)
     if follow:
         following.refuse_with_follow(on_spark=host is Host.SPARK, report=report, output=output, limit=limit)
         from motif.cli import follow as stream
 
-        stream.follow(stream.Task(text, tables, options, live, output, limit))
+        stream.follow(stream.Task(text, paths, options, live, output, limit))
         return
     live.refuse_for_tables()
+    tables = table_files(paths, csv)
     if output is not None:
         check_output(output)
     if report is not None:
@@ -229,33 +267,37 @@ def run(
     else:
         options.refuse_for_rows()
         answer = _on_spark(text, tables) if host is Host.SPARK else _in_process(text, tables)
-    if output is not None:
+    if output is not None and output != STANDARD_OUTPUT:
         write_table(answer.table, output)
-    else:
+    elif (shape := following.printed_as(form, to_pipe=output == STANDARD_OUTPUT or not sys.stdout.isatty())) is None:
         screen.show_table(answer.table, limit)
+    else:
+        print_table(answer.table, shape)
     screen.show_line(answer.summary())
+    if output is not None and output != STANDARD_OUTPUT:
+        screen.show_line(f"wrote {output}: {answer.table.num_rows:,} row{'' if answer.table.num_rows == 1 else 's'}")
     if report is not None:
         _write_report(report, text, tables, options)
 
 
-def _events(text: str, tables: dict[str, str], options: EventOptions, host: Host) -> _Answer:
+def _events(text: str, tables: dict[str, Files], options: EventOptions, host: Host) -> _Answer:
     from motif.cli import events
 
     run_events = events.run_on_spark if host is Host.SPARK else events.run_in_process
     return _Answer(*run_events(text, tables, options), of_events=True)
 
 
-def _in_process(text: str, tables: dict[str, str]) -> _Answer:
+def _in_process(text: str, tables: dict[str, Files]) -> _Answer:
     from motif.hosts import duckdb
     from motif.lang.statement import parse_statement
 
     begin = time.perf_counter()
-    with screen.Waiting("matching") as waiting:
+    with screen.Waiting("matching", rows_of(tables)) as waiting:
         table = duckdb.run_statement(parse_statement(text, "duckdb"), tables, progress=waiting.advance)
     return _Answer(table, waiting.rows, time.perf_counter() - begin)
 
 
-def _on_spark(text: str, tables: dict[str, str]) -> _Answer:
+def _on_spark(text: str, tables: dict[str, Files]) -> _Answer:
     from motif.cli.on_spark import collected, spark_with
     from motif.lang.statement import parse_statement
 
@@ -270,7 +312,7 @@ def _on_spark(text: str, tables: dict[str, str]) -> _Answer:
     return _Answer(table, rows_in, seconds)
 
 
-def _write_report(path: Path, text: str, tables: dict[str, str], options: EventOptions) -> None:
+def _write_report(path: Path, text: str, tables: dict[str, Files], options: EventOptions) -> None:
     from motif import api
     from motif.cli import events
 
@@ -287,6 +329,7 @@ def _write_report(path: Path, text: str, tables: dict[str, str], options: EventO
 def check(
     query: Query,
     table: Tables = None,
+    csv: CsvOptions = None,
     host: HostOption = Host.DUCKDB,
     time_column: TimeColumn = None,
     type_column: TypeColumn = None,
@@ -298,7 +341,7 @@ def check(
     ] = False,
 ) -> None:
     """Say everything that is wrong with a query, and likely slips, reading rows with --rows only."""
-    text, tables = read_query(query), table_paths(table or [])
+    text, tables = read_query(query), table_files(table_paths(table or []), csv)
     found = _mistakes(text, tables, host, event_options(time_column, type_column, order_by, functions), rows=rows)
     for number, diagnostic in enumerate(found):
         label = "warning: " if diagnostic.severity == "warning" else ""
@@ -310,9 +353,13 @@ def check(
         f"the text, and names and types against {names}" if tables else "the text only; --table checks names and types"
     )
     typer.echo(f"{chr(10) if found else ''}no mistakes found (checked: {checked})")
+    for line in how_read(tables):
+        typer.echo(line)
 
 
-def _mistakes(text: str, tables: dict[str, str], host: Host, options: EventOptions, *, rows: bool) -> list[Diagnostic]:
+def _mistakes(
+    text: str, tables: dict[str, Files], host: Host, options: EventOptions, *, rows: bool
+) -> list[Diagnostic]:
     from motif import api
 
     if rows and not tables:
@@ -336,6 +383,7 @@ def _mistakes(text: str, tables: dict[str, str], host: Host, options: EventOptio
 def explain(
     query: Query,
     table: Tables = None,
+    csv: CsvOptions = None,
     host: HostOption = Host.DUCKDB,
     form: Annotated[
         Format, typer.Option("--format", help="Text, or the automaton as a picture, or a page.")
@@ -347,7 +395,7 @@ def explain(
     functions: FunctionsOption = None,
 ) -> None:
     """Show the plan: conditions, automaton or joins, and what the host does around them."""
-    text, tables = read_query(query), table_paths(table or [])
+    text, tables = read_query(query), table_files(table_paths(table or []), csv)
     if output is not None:
         check_folder(output)
     plan = _plan(text, tables, host, event_options(time_column, type_column, order_by, functions))
@@ -358,7 +406,7 @@ def explain(
         write_text(shown, output)
 
 
-def _plan(text: str, tables: dict[str, str], host: Host, options: EventOptions) -> Explanation:
+def _plan(text: str, tables: dict[str, Files], host: Host, options: EventOptions) -> Explanation:
     from motif.explanation import explain_statement
 
     if is_event_query(text):

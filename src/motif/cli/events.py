@@ -11,7 +11,9 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from motif.cli import screen
+from motif.cli.files import rows_of
 from motif.errors import Diagnostic, MotifError
+from motif.hosts.given_files import Files
 from motif.ir.event import EventQuery
 from motif.options import EventOptions, parsed_queries, tell_slips
 
@@ -70,7 +72,7 @@ def inputs(tables: Mapping[str, Any], queries: Sequence[EventQuery]) -> Any:
     return next(iter(tables.values())) if len(tables) == 1 and not classed and not elsewhere else dict(tables)
 
 
-def _needed(tables: Mapping[str, str]) -> None:
+def _needed(tables: Mapping[str, Any]) -> None:
     if not tables:
         raise MotifError("there are no events to look at", hint="name a file: --table events=events.csv")
 
@@ -78,7 +80,7 @@ def _needed(tables: Mapping[str, str]) -> None:
 # -- run ------------------------------------------------------------------------------------------------
 
 
-def run_in_process(text: str, tables: dict[str, str], options: EventOptions) -> tuple[pa.Table, int, float]:
+def run_in_process(text: str, tables: dict[str, Files], options: EventOptions) -> tuple[pa.Table, int, float]:
     """The matches, the number of candidate events, and the seconds it took."""
     from motif.hosts import duckdb_events
 
@@ -86,14 +88,14 @@ def run_in_process(text: str, tables: dict[str, str], options: EventOptions) -> 
     tell_slips(queries)
     _needed(tables)
     begin = time.perf_counter()
-    with screen.Waiting("matching") as waiting:
+    with screen.Waiting("matching", rows_of(tables)) as waiting:
         table = duckdb_events.match_stack(
             inputs(tables, queries), queries, options.stream, options.functions, progress=waiting.advance
         )
     return table, waiting.rows, time.perf_counter() - begin
 
 
-def run_on_spark(text: str, tables: dict[str, str], options: EventOptions) -> tuple[pa.Table, int, float]:
+def run_on_spark(text: str, tables: dict[str, Files], options: EventOptions) -> tuple[pa.Table, int, float]:
     """The same on a local Spark; events that are counted are those of the files."""
     from motif.cli.on_spark import collected, frames_of, spark_with
 
@@ -122,7 +124,7 @@ def parsed(text: str, dialect: Any = "duckdb") -> list[EventQuery]:
 
 
 def mistakes(
-    text: str, tables: dict[str, str], options: EventOptions, *, on_spark: bool, rows: bool = False
+    text: str, tables: dict[str, Files], options: EventOptions, *, on_spark: bool, rows: bool = False
 ) -> list[Diagnostic]:
     """Everything that is wrong with the queries of a text, and likely slips."""
     from motif import api
@@ -140,7 +142,7 @@ def mistakes(
         return api.check(text, tables=None, spark=None, data=data, options=options, rows=rows)
 
 
-def plan(text: str, tables: dict[str, str], options: EventOptions, *, on_spark: bool) -> Explanation:
+def plan(text: str, tables: dict[str, Files], options: EventOptions, *, on_spark: bool) -> Explanation:
     """How the queries of a text will be answered."""
     from motif.explanation import explain_events
 

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
 import pyarrow as pa
 
 from motif import limits
-from motif.errors import LimitExceeded, MotifError
+from motif.errors import LimitExceeded, MotifError, shown
+from motif.hosts.given_files import Files, files
+from motif.hosts.temporary import fresh_folder
 
 _LONGEST_PATH = 255
+STANDARD_OUTPUT = Path("-")
+PACKED = {".gz": "gzip", ".zst": "zstd"}
+"""How Arrow packs a file with such an ending."""
 
 
 def read_query(name: str) -> str:
@@ -71,19 +77,106 @@ def table_paths(options: Sequence[str]) -> dict[str, str]:
             raise MotifError(f"--table takes NAME=PATH, not {option}", hint=hint)
         if name in paths:
             raise MotifError(f"the table {name} is given twice", hint="give each --table another name")
-        if not Path(path).exists():
-            raise MotifError(
-                f"there is no file {path} (table {name})", hint="check the path; it is relative to where you are"
-            )
         paths[name] = path
     return paths
 
 
+def table_files(paths: Mapping[str, str], csv: str | None = None) -> dict[str, Files]:
+    """The files of tables; `csv`: what `--csv` says of those that are CSV files."""
+    found: dict[str, Files] = {}
+    for name, path in paths.items():
+        given = files(standard_input() if path == "-" else path, {})
+        is_csv = _named(name, given) == "read_csv"
+        found[name] = files(list(given.given), csv_options(csv)) if csv and is_csv else given
+    if csv and not any(each.options for each in found.values()):
+        raise MotifError("--csv is for CSV files, and there is none", hint="leave it out")
+    return found
+
+
+def _named(name: str, given: Files) -> str:
+    try:
+        return given.reader
+    except MotifError as error:
+        raise MotifError(f"{error.message} (table {name})", hint=error.hint) from None
+
+
+def csv_options(text: str) -> dict[str, Any]:
+    """`delimiter=;,decimal=,` as a mapping: a comma parts two options where a name and = follow it."""
+    found: dict[str, Any] = {}
+    for part in re.split(r",(?=\s*\w+\s*=)", text):
+        name, equals, value = part.partition("=")
+        if not equals:
+            hint = "write --csv 'delimiter=;,decimal=,'; the page of the command line lists them"
+            raise MotifError(f"--csv takes NAME=VALUE, not {part}", hint=hint)
+        name = name.strip()
+        if name == "header":
+            if value.lower() not in ("true", "false", "yes", "no"):
+                raise MotifError(f"--csv header= cannot be {value}", hint="write header=true or header=false")
+            found[name] = value.lower() in ("true", "yes")
+        elif name == "skip":
+            if not value.isdecimal():
+                raise MotifError(f"--csv skip= cannot be {value}", hint="give a number of lines")
+            found[name] = int(value)
+        else:
+            found[name] = {"\\t": "\t", "tab": "\t"}.get(value, value)
+    return found
+
+
+def how_read(tables: Mapping[str, Files]) -> Iterator[str]:
+    """What the columns of each table are taken for, and how its CSV files are written."""
+    from motif.hosts.duckdb_database import Database
+
+    if not tables:
+        return
+    database = Database(tables)
+    for name, each in tables.items():
+        columns = ", ".join(f"{column} {kind}" for column, kind in database.describe(f"SELECT * FROM {_quoted(name)}"))
+        yield f"{name}: {shown(columns)}"
+        if each.reader == "read_csv":
+            yield f"  {', '.join(f'{word} {value}' for word, value in database.seen_in(each.paths[0]).items())}"
+
+
+def rows_of(tables: Mapping[str, Files]) -> int | None:
+    """How many rows there are to read; None where the files do not say."""
+    if not tables or any(each.reader != "read_parquet" for each in tables.values()):
+        return None
+    import pyarrow.parquet as pq
+
+    return sum(int(pq.read_metadata(path).num_rows) for each in tables.values() for path in each.paths)
+
+
+@functools.cache
+def standard_input() -> str:
+    """What is piped in, as a file of the process; its format is seen from how it begins."""
+    data = sys.stdin.buffer.read()
+    if not data.strip():
+        raise MotifError(
+            "standard input is empty", hint="pipe the events in: cat events.csv | motif run ... -t events=-"
+        )
+    begin = data.lstrip(b"\xef\xbb\xbf \t\r\n")[:4]
+    ending = ".parquet" if begin == b"PAR1" else ".json" if begin[:1] in (b"{", b"[") else ".csv"
+    folder = fresh_folder(None)
+    folder.mkdir()
+    path = folder / f"stdin{ending}"
+    path.write_bytes(data)
+    return str(path)
+
+
+def ending_of(path: Path) -> str:
+    """What says the format of a file, before an ending that says it is packed."""
+    name = path.with_suffix("") if path.suffix.lower() in PACKED else path
+    return name.suffix.lower()
+
+
 def check_output(path: Path) -> None:
     """Refuse what could not be written, before any work is done."""
-    if path.suffix.lower() not in _WRITERS:
+    if path == STANDARD_OUTPUT:
+        return
+    if ending_of(path) not in _WRITERS:
         known = ", ".join(_WRITERS)
         raise MotifError(f"cannot tell the format of {path} from its name", hint=f"use a name that ends in {known}")
+    if path.suffix.lower() in PACKED and ending_of(path) == ".parquet":
+        raise MotifError(f"{path}: a Parquet file is packed by itself", hint=f"write --output {path.with_suffix('')}")
     check_folder(path)
 
 
@@ -97,8 +190,43 @@ def check_folder(path: Path) -> None:
 
 def write_table(table: pa.Table, path: Path) -> None:
     """Write a result in the format its name ends in."""
-    with replacing(path) as unfinished:
-        _WRITERS[path.suffix.lower()](table, unfinished)
+    write, packing = _WRITERS[ending_of(path)], PACKED.get(path.suffix.lower())
+    with replacing(path) as unfinished, pa.output_stream(str(unfinished), compression=packing) as stream:
+        write(table, stream)
+
+
+def print_table(table: pa.Table, form: str) -> None:
+    """Write a result to standard output, for whoever reads the pipe."""
+    out = sys.stdout.buffer
+    if form == "parquet" and out.isatty():
+        raise MotifError("a Parquet file is nothing for a terminal", hint="write it: --output matches.parquet")
+    try:
+        with pa.output_stream(_Open(out)) as stream:
+            _WRITERS[f".{form}"](table, stream)
+        out.flush()
+    except BrokenPipeError:  # `| head` has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+class _Open:
+    """Standard output, which Arrow would close."""
+
+    closed = False
+
+    def __init__(self, out: IO[bytes]) -> None:
+        self.write, self.flush = out.write, out.flush
+
+    def close(self) -> None:
+        """It stays open."""
+
+    def writable(self) -> bool:
+        return True
+
+    def readable(self) -> bool:
+        return False
+
+    def seekable(self) -> bool:
+        return False
 
 
 def write_text(text: str, path: Path) -> None:
@@ -120,16 +248,22 @@ def replacing(path: Path) -> Iterator[Path]:
         unfinished.unlink(missing_ok=True)
 
 
-def _write_parquet(table: pa.Table, path: Path) -> None:
+def _write_parquet(table: pa.Table, stream: pa.NativeFile) -> None:
     import pyarrow.parquet as pq
 
-    pq.write_table(table, path)
+    pq.write_table(table, stream)
 
 
-def _write_csv(table: pa.Table, path: Path) -> None:
+def _write_csv(table: pa.Table, stream: pa.NativeFile) -> None:
     from pyarrow import csv
 
-    csv.write_csv(_with_text(table), path)
+    csv.write_csv(_with_text(table), stream)
+
+
+def _write_tsv(table: pa.Table, stream: pa.NativeFile) -> None:
+    from pyarrow import csv
+
+    csv.write_csv(_with_text(table), stream, csv.WriteOptions(delimiter="\t"))
 
 
 def _with_text(table: pa.Table) -> pa.Table:
@@ -147,18 +281,17 @@ def _is_plain(kind: pa.DataType) -> bool:
     return any(test(kind) for test in kinds) and not (t.is_duration(kind) or t.is_interval(kind))
 
 
-def _write_json(table: pa.Table, path: Path) -> None:
-    with path.open("w", encoding="utf-8") as file:
-        before = "[\n"
-        for line in json_lines(table):
-            file.write(before + line)
-            before = ",\n"
-        file.write("\n]\n" if before == ",\n" else "[]\n")
+def _write_json(table: pa.Table, stream: pa.NativeFile) -> None:
+    before = "[\n"
+    for line in json_lines(table):
+        stream.write((before + line).encode())
+        before = ",\n"
+    stream.write(b"\n]\n" if before == ",\n" else b"[]\n")
 
 
-def _write_json_lines(table: pa.Table, path: Path) -> None:
-    with path.open("w", encoding="utf-8") as file:
-        file.writelines(line + "\n" for line in json_lines(table))
+def _write_json_lines(table: pa.Table, stream: pa.NativeFile) -> None:
+    for line in json_lines(table):
+        stream.write((line + "\n").encode())
 
 
 def json_lines(table: pa.Table) -> Iterator[str]:
@@ -179,9 +312,10 @@ def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-_WRITERS: dict[str, Callable[[pa.Table, Path], None]] = {
+_WRITERS: dict[str, Callable[[pa.Table, pa.NativeFile], None]] = {
     ".parquet": _write_parquet,
     ".csv": _write_csv,
+    ".tsv": _write_tsv,
     ".json": _write_json,
     ".jsonl": _write_json_lines,
     ".ndjson": _write_json_lines,

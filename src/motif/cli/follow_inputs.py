@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from motif.cli.follow_options import FileFormat
+from motif.cli.follow_options import OF_FOLDERS, FileFormat
 from motif.cli.on_spark import is_json_array
 from motif.errors import MotifError, did_you_mean
 
@@ -111,7 +111,7 @@ class Folder:
                 return {"header": True, "sep": "\t" if self.kind is FileFormat.TSV else ",", **names}
             case FileFormat.JSON:
                 return {"mode": "FAILFAST", **names}
-            case FileFormat.PARQUET:
+            case _:
                 return names
 
     # -- files that do not fit
@@ -177,7 +177,7 @@ def _endings(kind: FileFormat) -> list[str]:
 
 
 def _format_of(path: Path) -> FileFormat | None:
-    return next((kind for kind in FileFormat if path.name.endswith(tuple(_endings(kind)))), None)
+    return next((kind for kind in OF_FOLDERS if path.name.endswith(tuple(_endings(kind)))), None)
 
 
 def _refuse_other_headers(files: list[Path]) -> None:

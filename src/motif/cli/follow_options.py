@@ -19,12 +19,24 @@ DEFAULT_TRIGGER = "1 s"
 
 
 class FileFormat(StrEnum):
-    """What the files of a folder are."""
+    """What the files of a folder are, or how a result is printed."""
 
     PARQUET = "parquet"
     CSV = "csv"
     TSV = "tsv"
     JSON = "json"
+    JSONL = "jsonl"
+    TABLE = "table"
+
+
+OF_FOLDERS = (FileFormat.PARQUET, FileFormat.CSV, FileFormat.TSV, FileFormat.JSON)
+
+
+def printed_as(form: FileFormat | None, *, to_pipe: bool) -> str | None:
+    """The format of a result on standard output; None: a table for people."""
+    if form is None:
+        form = FileFormat.CSV if to_pipe else FileFormat.TABLE
+    return None if form is FileFormat.TABLE else form.value
 
 
 class OnError(StrEnum):
@@ -58,7 +70,11 @@ Trigger = Annotated[
 ]
 Once = Annotated[bool, typer.Option("--once", help="--follow: stop when all that is there is done.")]
 Form = Annotated[
-    FileFormat | None, typer.Option("--format", help="--follow: what the files are.  [default: by their names]")
+    FileFormat | None,
+    typer.Option(
+        "--format",
+        help="How the result is printed; with --follow, what the files are.  [default: a table, to a pipe csv]",
+    ),
 ]
 Columns = Annotated[
     str | None,
@@ -103,6 +119,11 @@ class FollowOptions:
     def check(self) -> None:
         """Refuse what does not work, or not together."""
         _ = StreamOptions(self.how_late, self.kinds).microseconds
+        if self.format is not None and self.format not in OF_FOLDERS:
+            raise MotifError(
+                f"--format {self.format.value} does not go with --follow: there it says what the files of a folder are",
+                hint=f"choose from {', '.join(OF_FOLDERS)}",
+            )
         if self.once and self.trigger is not None:
             raise MotifError("--once and --trigger do not go together", hint="leave one of them out")
         if not self.once:
@@ -111,7 +132,7 @@ class FollowOptions:
     def refuse_for_tables(self) -> None:
         """Without `--follow` there is no stream."""
         for field in fields(self):
-            if getattr(self, field.name) not in (None, False):
+            if field.name != "format" and getattr(self, field.name) not in (None, False):
                 raise MotifError(
                     f"--{field.name.replace('_', '-')} is for --follow",
                     hint="add --follow --host spark, or leave the option out",

@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from motif.errors import MotifError
-from motif.hosts.frames import reader_of
+from motif.hosts.given_files import Files, files_of
 
 _STDERR = 2
 _SETTINGS = {
@@ -25,7 +25,7 @@ _SETTINGS = {
 
 
 @contextlib.contextmanager
-def spark_with(tables: Mapping[str, str], **settings: str) -> Iterator[Any]:
+def spark_with(tables: Mapping[str, str | Files], **settings: str) -> Iterator[Any]:
     """A local session in which each file is a view; `settings` go to its configuration."""
     try:
         from motif.hosts.spark.local import local_session
@@ -48,7 +48,7 @@ def add_view(name: str, frame: Any) -> None:
     frame.createOrReplaceTempView(f"`{name.replace('`', '``')}`")
 
 
-def frames_of(session: Any, tables: Mapping[str, str]) -> dict[str, Any]:
+def frames_of(session: Any, tables: Mapping[str, str | Files]) -> dict[str, Any]:
     """The views that `spark_with` has made."""
     return {name: session.table(f"`{name.replace('`', '``')}`") for name in tables}
 
@@ -75,22 +75,44 @@ def _quiet_java() -> Iterator[None]:
         os.close(nowhere)
 
 
-def _frame(session: Any, name: str, path: str) -> Any:
-    full = str(Path(path).resolve())
+_OF_CSV = {
+    "delimiter": "sep",
+    "quote": "quote",
+    "escape": "escape",
+    "header": "header",
+    "comment": "comment",
+    "null": "nullValue",
+    "encoding": "encoding",
+}
+"""What may be said of CSV files, and what Spark calls it."""
+
+
+def _frame(session: Any, name: str, given: str | Files) -> Any:
+    files = files_of(given)
+    paths = [str(Path(path).resolve()) for path in files.paths]
+    options = _options_of(files)
     try:
-        match reader_of(path):
+        match files.reader:
             case "read_parquet":
-                return session.read.parquet(full)
+                return session.read.parquet(*paths)
             case "read_csv":
-                separator = "\t" if ".tsv" in Path(path).suffixes else ","
-                return session.read.csv(full, header=True, inferSchema=True, sep=separator)
+                separator = "\t" if ".tsv" in Path(paths[0]).suffixes else ","
+                return session.read.csv(paths, **{"header": True, "inferSchema": True, "sep": separator, **options})
             case _:
-                return session.read.json(full, multiLine=is_json_array(path))
-    except MotifError:
-        raise
+                return session.read.json(paths, multiLine=is_json_array(paths[0]))
     except Exception as error:  # noqa: BLE001 - whatever Spark says of a file, it is about the file
         first = str(error).strip().splitlines()[0]
-        raise MotifError(f"cannot read {path} (table {name}): {first}") from None
+        raise MotifError(f"cannot read {files} (table {name}): {first}") from None
+
+
+def _options_of(files: Files) -> dict[str, Any]:
+    for option, _ in files.options:
+        if option not in _OF_CSV:
+            raise MotifError(
+                f"Spark has no {option} for CSV files",
+                hint=f"leave it out, or --host spark; Spark has {', '.join(_OF_CSV)}",
+            )
+    return {_OF_CSV[option]: value for option, value in files.options}
 
 
 def is_json_array(path: str) -> bool:

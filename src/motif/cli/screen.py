@@ -147,10 +147,11 @@ def show_error(text: str) -> None:
 
 
 class Waiting:
-    """A spinner with a count of rows, on a terminal, if it takes longer than a second."""
+    """A spinner with a count of rows, on a terminal, if it takes longer than a second; `total`: rows to come."""
 
-    def __init__(self, what: str) -> None:
+    def __init__(self, what: str, total: int | None = None) -> None:
         self.rows = 0
+        self._total = total
         self._what = what
         err = console(stderr=True)
         columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
@@ -164,7 +165,8 @@ class Waiting:
     def advance(self, rows: int) -> None:
         """So many more rows were matched."""
         self.rows += rows
-        self._progress.update(self._task, description=f"{self._what}, {self.rows:,} rows")
+        share = f" ({min(self.rows / self._total, 1):.0%})" if self._total else ""
+        self._progress.update(self._task, description=f"{self._what}, {self.rows:,} rows{share}")
 
     def _start(self) -> None:
         with self._lock:

@@ -49,5 +49,5 @@ def _ambiguous_dates(ask: Ask, view: str, path: str) -> Iterator[MotifWarning]:
             order = "day" if form.lstrip("%-").startswith("d") else "month"
             yield MotifWarning(
                 f"dates in column {name} of {path} can be read in two ways: {written} is read {order} first, as {read}",
-                hint="write dates as 2026-01-31 in the file, or give a table in which they are dates",
+                hint=f"say which it is: dates={form}, in --csv on the command line, in motif.files(...) in Python",
             )

@@ -32,8 +32,9 @@ from motif.errors import (
 from motif.hosts.csv_dates import ambiguous_dates
 from motif.hosts.duckdb_lineage import Columns, unchanged
 from motif.hosts.duckdb_safety import NO_FILES, PASS_THE_FILE, NoTable, Unsafe, judged
-from motif.hosts.frames import is_path, no_file, reader_of, stays, to_arrow
+from motif.hosts.frames import dataset_of, is_dataset, is_path, stays, to_arrow
 from motif.hosts.given import alike, given_column, is_kept, readable, zones_of
+from motif.hosts.given_files import Files, files_of, is_remote, literal, reader_of
 from motif.hosts.interrupt import heard
 from motif.hosts.kept_plans import kept, version_of
 from motif.hosts.temporary import fresh_folder
@@ -115,27 +116,32 @@ class Database:
         self.tables = list(tables)
         self.budget = Budget(limits.LIMITS)
         """Of the query that the database is for; what is asked again and again, as by a stream, is none of it."""
-        files = {name: str(data) for name, data in tables.items() if is_path(data)}
-        for name, path in files.items():
-            if not Path(path).exists():
-                raise no_file(path, name)
-            _check_width(path)
-        self._given: dict[str, str | pa.Table] = dict(files)
+        named = {name: files_of(data) for name, data in tables.items() if is_path(data)}
+        tables = {name: _elsewhere(named[name]) if name in named else data for name, data in tables.items()}
+        files = {name: each for name, each in named.items() if tables[name] is each}
+        only = {name: each.only_path for name, each in files.items()}
+        self._given: dict[str, str | pa.Table] = {name: path for name, path in only.items() if path is not None}
+        for each in files.values():
+            for path in each.paths:
+                _check_width(path)
         self._originals: dict[str, pa.Table] = {}
-        self.files = tuple(sorted(set(files.values())))
+        self.files = tuple(sorted({path for each in files.values() for path in each.paths}))
         self._states = {name: _state_of(path) for name, path in files.items()}
         self._here = {name.casefold() for name in files}
-        views = self.state if len(files) == len(tables) else None
+        self._only_files = len(files) == len(tables)
+        views = self.state if self._only_files else None
         self._key: Key = os.getpid(), str(Path.cwd()), _room(), self.files, views
         self.connection = _instance(self._key, {} if views is None else files).cursor()
         for name, data in tables.items():
-            if name not in files:
+            if is_dataset(data):
+                self._register(name, data)
+            elif name not in files:
                 self.add(name, to_arrow(data), stays=stays(data))
             elif views is None:
                 _show(self.connection, "TEMP VIEW", name, files[name])
-        for name, path in files.items():
-            if reader_of(path) == "read_csv":
-                self._tell_dates(name, path)
+        for name, each in files.items():
+            if each.reader == "read_csv" and not each.says_dates:
+                self._tell_dates(name, each.paths[0])
 
     def _tell_dates(self, name: str, path: str) -> None:
         """Of a file that has not changed DuckDB is asked once."""
@@ -168,7 +174,7 @@ class Database:
     @property
     def is_parquet(self) -> bool:
         """Whether all tables are files whose metadata answer simple questions without reading them."""
-        return len(self.files) == len(self.tables) and all(reader_of(path) == "read_parquet" for path in self.files)
+        return self._only_files and all(reader_of(path) == "read_parquet" for path in self.files)
 
     @property
     def state(self) -> State | None:
@@ -286,6 +292,21 @@ class Database:
         with suppress(duckdb.Error):
             self.connection.unregister(name)
 
+    def seen_in(self, path: str) -> dict[str, str]:
+        """How a CSV file looks to be written."""
+        wanted = {"delimiter": "Delimiter", "quote": "Quote", "header": "HasHeader"}
+        wanted |= {"dates": "DateFormat", "times": "TimestampFormat"}
+        sniffed = f"SELECT {', '.join(wanted.values())} FROM sniff_csv({literal(path)})"
+        [row] = self.connection.execute(sniffed).fetchall()
+        told = {word: str(value) for word, value in zip(wanted, row, strict=True) if value is not None}
+        return {word: value for word, value in told.items() if value and value != "(empty)"}
+
+    def _register(self, name: str, dataset: Any) -> None:
+        """Let DuckDB read what Arrow reads, as far as a query needs it."""
+        self.connection.register(name, dataset)
+        self._here.add(name.casefold())
+        self._states[name] = None
+
     def _refused(self, error: duckdb.Error, before: int = 0) -> Refused:
         if isinstance(error, duckdb.FatalException | duckdb.InternalException):
             _INSTANCES.pop(self._key, None)  # it refuses everything from now on
@@ -311,7 +332,7 @@ _INSTANCES: dict[Key, duckdb.DuckDBPyConnection] = {}
 MOST_INSTANCES = 4
 
 
-def _instance(key: Key, views: Mapping[str, str]) -> duckdb.DuckDBPyConnection:
+def _instance(key: Key, views: Mapping[str, Files]) -> duckdb.DuckDBPyConnection:
     """A database that can open the files of its key and nothing else, with views of files by name.
 
     It takes longer to open than most queries over a few thousand rows, so the last ones are kept. A process that was
@@ -322,26 +343,38 @@ def _instance(key: Key, views: Mapping[str, str]) -> duckdb.DuckDBPyConnection:
         for old in [one for one in list(_INSTANCES) if one[0] == key[0]][: 1 - MOST_INSTANCES]:
             _INSTANCES.pop(old, None)
         instance = _opened(key[2], key[3])
-        for name, path in views.items():
-            _show(instance, "VIEW", name, path)
+        for name, each in views.items():
+            _show(instance, "VIEW", name, each)
         _INSTANCES[key] = instance
     return instance
 
 
-def _state_of(path: str) -> Hashable | None:
-    version = version_of(path)
-    return None if version is None else (path, version)
+def _elsewhere(files: Files) -> Any:
+    """What Arrow reads of an object store; files of this machine as they are."""
+    return dataset_of(files) if any(map(is_remote, files.given)) else files
 
 
-def _show(connection: duckdb.DuckDBPyConnection, kind: str, name: str, path: str) -> None:
-    """Let statements read a file by a name."""
-    select = f"SELECT * FROM {reader_of(path)}({literal(path)})"
+def _state_of(files: Files) -> Hashable | None:
+    versions = tuple(map(version_of, files.paths))
+    return None if None in versions else (files, files.paths, versions)
+
+
+def _show(connection: duckdb.DuckDBPyConnection, kind: str, name: str, files: Files) -> None:
+    """Let statements read files by a name."""
+    select = f"SELECT * FROM {files.sql}"
     try:
         heard(lambda: connection.execute(f"CREATE {kind} {quoted(name)} AS {select}"), connection.interrupt)
     except duckdb.Error as error:
         told = Refused(error).message
-        raise beyond_limits(told) or MotifError(f"cannot read {path}: {told}") from None
-    _check_capitals(connection, name, path)
+        raise beyond_limits(told) or _unreadable(files, told) from None
+    _check_capitals(connection, name, str(files))
+
+
+def _unreadable(files: Files, told: str) -> MotifError:
+    if "not utf-8" in told.lower():
+        hint = "say what it is, encoding=latin-1 for one: --csv on the command line, motif.files(...) in Python"
+        return MotifError(f"{files} is not UTF-8", hint=hint)
+    return MotifError(f"cannot read {files}: {told}")
 
 
 def _check_capitals(connection: duckdb.DuckDBPyConnection, view: str, path: str) -> None:
@@ -419,11 +452,6 @@ def beyond_limits(text: str) -> LimitExceeded | None:
 def quoted(name: str) -> str:
     """An identifier that DuckDB takes as it is."""
     return '"' + name.replace('"', '""') + '"'
-
-
-def literal(text: str) -> str:
-    """A string literal from which nothing escapes."""
-    return "'" + text.replace("'", "''") + "'"
 
 
 def counted(found: Iterator[pa.RecordBatch], progress: Progress | None) -> Iterator[pa.RecordBatch]:

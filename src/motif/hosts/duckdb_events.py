@@ -17,8 +17,9 @@ from motif.engine.events.rows import bindable
 from motif.engine.order import crossing, layout
 from motif.errors import MotifError, MotifWarning, QueryBindError, did_you_mean
 from motif.hosts.duckdb import DuckSource, columns_sql, final_columns, planned, row_sql, user_errors
-from motif.hosts.duckdb_database import Database, Progress, literal, quoted
+from motif.hosts.duckdb_database import Database, Progress, quoted
 from motif.hosts.duckdb_rows import rows_in_memory
+from motif.hosts.given_files import literal
 from motif.hosts.kept_plans import kept, text_key
 from motif.ir.event import EventQuery
 from motif.ir.expr import Call, Column

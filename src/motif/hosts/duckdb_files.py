@@ -20,7 +20,7 @@ from motif.engine.local import LocalColumns
 from motif.engine.order import crossing
 from motif.engine.threads import cores
 from motif.hosts.columns import TableColumns, table_columns
-from motif.hosts.frames import reader_of
+from motif.hosts.given_files import reader_of
 from motif.ir.expr import Column
 from motif.ir.types import Kind, Type
 from motif.plan.events.program import EventProgram

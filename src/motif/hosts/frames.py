@@ -8,40 +8,33 @@ from typing import Any
 import pyarrow as pa
 
 from motif.errors import MotifError
-
-READERS = {
-    ".parquet": "read_parquet",
-    ".pq": "read_parquet",
-    ".csv": "read_csv",
-    ".tsv": "read_csv",
-    ".json": "read_json",
-    ".jsonl": "read_json",
-    ".ndjson": "read_json",
-}
+from motif.hosts.given_files import Files
 
 
 def is_path(data: object) -> bool:
-    """Names a file rather than being a table."""
-    return isinstance(data, str | Path)
+    """Names files rather than being a table."""
+    return isinstance(data, str | Path | Files)
 
 
-def reader_of(path: str) -> str:
-    """The DuckDB function that reads a file, by its ending."""
-    suffixes = [suffix for suffix in Path(path).suffixes if suffix not in (".gz", ".zst")]
-    reader = READERS.get(suffixes[-1].lower()) if suffixes else None
-    if reader is None:
-        raise MotifError(
-            f"cannot tell the format of {path} from its name", hint=f"use a name that ends in {', '.join(READERS)}"
-        )
-    return reader
+def is_dataset(data: object) -> bool:
+    """A `pyarrow.dataset`: files, on this machine or elsewhere, that Arrow reads."""
+    return type(data).__module__.startswith("pyarrow._dataset")
 
 
-def no_file(path: str, name: str) -> MotifError:
-    """What to say of a path that leads nowhere; it may be meant as the name of a table."""
-    table = "" if name.startswith("__motif_") or name == "data" else f" (table {name})"
-    looks_like_one = "/" in path or "\\" in path or Path(path).suffix.lower() in READERS
-    spark = "" if looks_like_one else f"; a table of Spark is given as spark.table({path!r})"
-    return MotifError(f"there is no file {path}{table}", hint=f"paths are relative to where you are{spark}")
+def dataset_of(files: Files) -> Any:
+    """Files of an object store, through the file systems of Arrow."""
+    from pyarrow import dataset
+    from pyarrow.fs import FileSystem
+
+    try:
+        system = FileSystem.from_uri(files.paths[0])[0]
+        places = [FileSystem.from_uri(path)[1] for path in files.paths]
+        kind = files.reader.removeprefix("read_") if Path(places[0]).suffix else "parquet"
+        found = dataset.dataset(places if len(places) > 1 else places[0], filesystem=system, format=kind)
+    except (OSError, ValueError, pa.ArrowException) as error:
+        first = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        raise MotifError(f"cannot read {files}: {first}", hint="Arrow's file systems have to reach it") from None
+    return found
 
 
 def to_arrow(data: Any) -> pa.Table:
@@ -50,6 +43,8 @@ def to_arrow(data: Any) -> pa.Table:
         return data
     if isinstance(data, pa.RecordBatch):
         return pa.Table.from_batches([data])
+    if is_dataset(data):
+        return data.to_table()
     if type(data).__module__.startswith("pyspark."):
         raise MotifError(
             "a Spark DataFrame is no table in process",
