@@ -252,7 +252,7 @@ def differences(seed: int) -> tuple[int, list[str]]:
         try:
             ordered = "(SELECT * FROM matched ORDER BY n, t)"
             grouped = f"SELECT {call} FILTER (WHERE {condition}) FROM {ordered} GROUP BY n ORDER BY n"
-            due = host.sql(grouped).to_arrow_table().column(0).to_pylist()
+            due = [row[0] for row in host.sql(grouped).fetchall()]
         except duckdb.Error:
             continue
         clause = f"MATCH_RECOGNIZE (ORDER BY t MEASURES {text.format(var)} AS x {rest})"
