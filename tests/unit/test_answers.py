@@ -109,6 +109,8 @@ def test_it_is_explained() -> None:
 def test_aggregates_of_the_variables_themselves() -> None:
     assert found("MAX(CLASSIFIER()) = 'B'") == PAIRS
     assert found("MIN(CLASSIFIER()) = 'B'") == []
+    assert found("lower(MAX(CLASSIFIER()) || A.c) = 'bx'") == [(4, 5)]
+    assert found("MAX(CLASSIFIER()) >= 'B' AND (A.l = B.l OR COUNT(CLASSIFIER()) > 5)") == [(0, 1)]
     assert found("COUNT(CLASSIFIER()) = 2") == PAIRS
     assert found("MAX(CLASSIFIER(A)) = 'A' AND COUNT(CLASSIFIER(B)) = 1") == PAIRS
 

@@ -218,7 +218,7 @@ def as_on_one_row(expr: Expr) -> Expr:
 
     def own(node: Expr) -> Expr | None:
         match node:
-            case At(arg=Label()):
+            case At(arg=Label()) | Aggregate(name="min" | "max", arg=Label()):
                 return Literal("A")
             case At(arg=arg):
                 return arg
@@ -371,8 +371,14 @@ class Lifter:
                 args.append(found)
             return Column(f"a{args.index(found)}", node.span)
 
-        self.columns.asks.append(transform(condition, argument))
+        self.columns.asks.append(transform(transform(condition, self.counted_labels), argument))
         return Ask(len(self.columns.asks) - 1, tuple(args))
+
+    def counted_labels(self, node: Expr) -> Expr | None:
+        """Aggregates of CLASSIFIER() as counts of rows."""
+        if isinstance(node, Aggregate) and isinstance(node.arg, Label) and node.name in ("count", "min", "max"):
+            return label_fold(node, self.query.members(node.var))
+        return None
 
     def lift(self, expr: Expr) -> Scalar:
         """Hoist what one row decides, keep native operators, refuse the rest."""
@@ -428,8 +434,8 @@ class Lifter:
         return transform(expr, lambda node: replace(node, arg=Literal(None)) if isinstance(node, At) else None)
 
     def fold(self, node: Aggregate) -> Scalar:
-        if isinstance(node.arg, Label) and node.name in ("count", "min", "max"):
-            return self.lift(label_fold(node, self.query.members(node.var)))
+        if (counted := self.counted_labels(node)) is not None:
+            return self.lift(counted)
         if node.arg is not None and any(isinstance(part, Label | MatchNumber) for part in walk(node.arg)):
             raise self.refused(node)
         column = None if node.arg is None else self.columns.index(node.arg)
