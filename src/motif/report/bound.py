@@ -19,7 +19,7 @@ from motif.ir.event import EventQuery, Item
 from motif.ir.expr import Aggregate, At, Column, Expr, walk
 from motif.plan.events.program import EventProgram
 
-_EVENTS, _ROW = "__motif_report_events", "__motif_row"
+_EVENTS, _ROW = "__motif_report_events", "_motif_row"
 _OF_MATCH = ("match_id", "match_start", "match_end")
 
 
