@@ -441,6 +441,10 @@ class Lifter:
         column = None if node.arg is None else self.columns.index(node.arg)
         return Fold(node.name, column, self.query.members(node.var), span=node.span)
 
+    def elsewhere(self) -> str:
+        """Where such a condition is answered, if it is not here."""
+        return "; in process DuckDB is asked about such conditions" if self.dialect == "spark" else ""
+
     def refused(self, expr: Expr) -> UnsupportedQuery:
         name = expr.name.upper() if isinstance(expr, Call | Aggregate) else "this expression"
         return UnsupportedQuery(
@@ -449,7 +453,7 @@ class Lifter:
             span=expr.span,
             hint="across rows Motif computes + - * / %, comparisons, IN, BETWEEN, AND OR NOT, IS NULL, CASE, COALESCE, "
             "NULLIF, ABS, GREATEST, LEAST and DATE_DIFF; apply other functions to one row at a time or to rows at a "
-            "fixed distance (PREV, NEXT), or filter on a measure outside",
+            "fixed distance (PREV, NEXT), or filter on a measure outside" + self.elsewhere(),
         )
 
 

@@ -154,7 +154,7 @@ class EventLifter(Lifter):
             span=extent(expr),
             hint="across events Motif computes + - * / %, comparisons, IN, BETWEEN, AND OR NOT, IS NULL, CASE, "
             "COALESCE, NULLIF, ABS, GREATEST, LEAST and DATE_DIFF; apply other functions to one event at a "
-            "time, or give a function of your own in functions=",
+            "time, or give a function of your own in functions=" + self.elsewhere(),
         )
 
 
