@@ -225,7 +225,10 @@ def as_on_one_row(expr: Expr) -> Expr:
             case Aggregate(name="count") | Aggregate(arg=None) | MatchNumber():
                 return Literal(1)
             case Aggregate(name=name, arg=arg) if arg is not None:
-                return Verbatim(("CAST(", " AS DOUBLE)"), (arg,)) if name == "avg" else arg
+                inner = as_on_one_row(arg)
+                return Verbatim(("CAST(", " AS DOUBLE)"), (inner,)) if name == "avg" else inner
+            case Label():
+                return Literal("A")
             case _:
                 return None
 
