@@ -78,8 +78,8 @@ class Memory:
         return (key for key in self.values if key != "head")
 
 
-def store(memory: Memory, plan: Planned, buckets: int = 4) -> s.Store:
-    return s.Store(memory, memory, plan, s.Head(buckets, s.digest(plan)), timeouts=False)
+def store(memory: Memory, plan: Planned, buckets: int = 4, *, timeouts: bool = False) -> s.Store:
+    return s.Store(memory, memory, plan, s.Head(buckets, s.digest(plan)), timeouts=timeouts)
 
 
 def steps(rows: pa.Table, size: int = 4) -> list[s.Step]:
@@ -236,6 +236,49 @@ def test_another_query(query: str, reason: str | None) -> None:
 
 def _header(memory: Memory) -> dict[str, Any]:
     return container.unpack("head", memory.values["head"][0], lambda header, _: header)
+
+
+@pytest.mark.parametrize("consuming", ["", " CONSUMING a"])
+@pytest.mark.parametrize("timeouts", itertools.product((False, True), repeat=2), ids=str)
+def test_other_kinds_are_asked_for(timeouts: tuple[bool, bool], consuming: str) -> None:
+    """Matches go on whatever came out before; what has begun a match is known only where timed-out ones came out."""
+    plan, rows = planned(QUERY + consuming)
+    before, after = timeouts
+    memory, cut = Memory(), 60
+    for step in (s.Step(rows.slice(0, cut), None), s.Step(None, _latest(rows, cut - 1))):
+        where = store(memory, plan, timeouts=before)
+        bucket = where.open(KEY)
+        step.on(bucket.session)
+        where.save(KEY, bucket, step, None)
+    s.CACHE.kept.clear()
+    again = store(memory, plan, timeouts=after)
+    if after and not before:
+        with pytest.raises(MotifError, match="timed-out matches are asked for now, and it was not noted"):
+            again.open(KEY)
+        return
+    always = StreamSession(plan, timeouts=after)
+    always.push(rows.slice(0, cut))
+    always.advance(_latest(rows, cut - 1))
+    sessions = (always, again.open(KEY).session)
+    expected, found = (session.push(rows.slice(cut)).and_then(session.close()) for session in sessions)
+    assert expected.matches
+    assert bool(expected.timeouts) == after
+    for wanted, got in ((expected.matches, found.matches), (expected.timeouts, found.timeouts)):
+        assert [table.to_pylist() for table in got] == [table.to_pylist() for table in wanted]
+
+
+def test_a_changed_query_that_gives_out_timed_out_matches() -> None:
+    plan, rows = planned()
+    where = store(memory := Memory(), plan, timeouts=True)
+    take(where, s.Step(rows.slice(0, 60), None))
+    s.CACHE.kept.clear()
+    for text, reason in (("10 s", "cannot change but for SELECT"), ("a.y AS y, ", None)):
+        changed, _ = planned(QUERY.replace(text, "5 s" if reason else ""))
+        if reason is None:
+            assert store(memory, changed, timeouts=True).open(KEY).session.counts.events == 60
+        else:
+            with pytest.raises(MotifError, match=reason):
+                store(memory, changed, timeouts=True).open(KEY)
 
 
 def test_damaged_state() -> None:

@@ -571,7 +571,7 @@ REFUSED: dict[str, tuple[Any, Any, str]] = {
         "and it looks for others after them",
     ),
     "what was last is a list": (PAIR, PAIR.replace("B b)", "B b+)"), "and it looks for others after them"),
-    "CONSUMING is new": (PAIR, f"{PAIR} CONSUMING a", "a query that consumes events, or gives out timed-out matches"),
+    "CONSUMING is new": (PAIR, f"{PAIR} CONSUMING a", "a query that consumes events cannot change but for SELECT"),
     "CONSUMING is gone": (f"{PAIR} CONSUMING a", PAIR, "cannot change but for SELECT"),
     "PICK with CONSUMING": (
         f"{PAIR} CONSUMING a",

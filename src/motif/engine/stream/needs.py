@@ -57,7 +57,8 @@ def _of_events(program: EventProgram, columns: tuple[str, ...], key: str, order:
         order=order,
         filter="" if program.admitted is None else _text(program.admitted, program.dialect),
         meaning="; ".join(calls) + (" WITHIN EVENTS" if counted else ""),
-        history=silent if query.consuming or timeouts else "",
+        history=silent if query.consuming else "",
+        began=silent if timeouts and query.within is not None else "",
         is_numbered=False,
         span=span_of(program),
         lookback=0 if not counted else MOST if windowed is None else counted * windowed,
@@ -101,6 +102,7 @@ def _of_rows(program: Program, columns: tuple[str, ...], key: str, order: str) -
         filter="",
         meaning=render_query(silent, program.dialect),  # type: ignore[arg-type]
         history="",
+        began="",
         is_numbered=remembers(program),
         span=None,
         lookback=program.lookback,

@@ -29,7 +29,9 @@ class Needs:
     meaning: str
     """What must not change; for most event patterns nothing, as events alone are kept."""
     history: str
-    """The query, where what has become of events depends on all of it: consumed, or part of a match."""
+    """The query, where it decides which events are consumed."""
+    began: str
+    """The query, where it is noted which events began a match of it: the others time out."""
     is_numbered: bool
     """Whether the number of matches so far is kept for every key."""
     span: int | None
@@ -88,6 +90,10 @@ def _needs(values: dict[str, Any]) -> Needs:
     return needs
 
 
+def _changed(what: str, before: str, now: str) -> str:
+    return f"{what} changed\n  from {before or 'none'}\n  to   {now or 'none'}"
+
+
 def why_not(saved: Needs, wanted: Needs) -> str | None:
     """Why a query cannot go on from what another one has kept; None if it can."""
     for name, of in (
@@ -96,11 +102,17 @@ def why_not(saved: Needs, wanted: Needs) -> str | None:
         ("order", "the order of events"),
         ("filter", "the conditions that decide which events are kept"),
         ("meaning", "the pattern"),
-        ("history", "a query that consumes events, or gives out timed-out matches, cannot change but for SELECT: it"),
+        ("history", "a query that consumes events cannot change but for SELECT: it"),
     ):
         before, now = getattr(saved, name), getattr(wanted, name)
         if before != now:
-            return f"{of} changed\n  from {before or 'none'}\n  to   {now or 'none'}"
+            return _changed(of, before, now)
+    if wanted.began != saved.began and wanted.began:
+        if not saved.began:
+            return "timed-out matches are asked for now, and it was not noted which events have begun a match"
+        return _changed(
+            "a query that gives out timed-out matches cannot change but for SELECT: it", saved.began, wanted.began
+        )
     if missing := [column for column in wanted.columns if column not in saved.columns]:
         return f"it reads what was not kept: {', '.join(missing)}"
     if saved.lasting is not None and (wanted.lasting is None or not set(wanted.lasting) <= set(saved.lasting)):

@@ -20,7 +20,7 @@ from motif.hosts.constants import value_of
 from motif.hosts.parquet import ParquetColumns
 from motif.hosts.spark.exchange import file_limit, is_small, row_limit, together
 from motif.hosts.spark.files import files_of, matched_by_reading, one_task
-from motif.hosts.spark.safety import Unsafe, computed, filtered, queried, selected
+from motif.hosts.spark.safety import Unsafe, computed, filtered, queried, selected, tables_beside
 from motif.hosts.spark.shipping import carried
 from motif.hosts.spark.types import kept_back, leaf_schema, message_and_hint, type_of
 from motif.hosts.spark.worker import matcher
@@ -412,19 +412,9 @@ def _mistake(error: PySparkException, session: SparkSession, statement: Statemen
     message, hint = message_and_hint(str(error))
     if error.getCondition() == "TABLE_OR_VIEW_NOT_FOUND":
         name = (error.getMessageParameters() or {}).get("relationName", "").strip("`")
-        hint = did_you_mean(name, _tables_beside(name, session))
+        hint = did_you_mean(name, tables_beside(name, session))
     kind = QuerySyntaxError if isinstance(error, ParseException) else QueryBindError
     return kind(message, source=statement.text, span=_place(error, statement, span), hint=hint)
-
-
-def _tables_beside(name: str, session: SparkSession) -> list[str]:
-    """Tables and views where a name that is not there would be."""
-    database, _, _ = name.replace("`", "").rpartition(".")
-    try:
-        found = session.catalog.listTables(database or None)
-    except PySparkException:  # there is no such database
-        return [each.name for each in session.catalog.listDatabases()]
-    return [f"{database}.{table.name}" if database else table.name for table in found]
 
 
 def _place(error: PySparkException, statement: Statement, span: Span | None) -> Span | None:

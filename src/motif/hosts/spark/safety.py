@@ -12,10 +12,10 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from pyspark.errors import AnalysisException
+from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession, functions
 
-from motif.errors import MotifError, QueryBindError, Span, UnsupportedQuery
+from motif.errors import MotifError, QueryBindError, Span, UnsupportedQuery, did_you_mean
 from motif.lang.lexer import Kind, tokenize
 from motif.lang.safety import FILE_FORMATS, RUNS_CODE, qualified_tables
 from motif.limits import Limits
@@ -111,7 +111,7 @@ def check(session: SparkSession, text: str, *, is_query: bool = True) -> None:
         tables = _by_words(session, text, is_query=is_query)
     for table in tables:
         if not _exists(session, table):
-            raise _no_table(table)
+            raise _no_table(session, table)
 
 
 def _by_words(session: SparkSession, text: str, *, is_query: bool) -> Tables:
@@ -140,10 +140,22 @@ def _exists(session: SparkSession, table: tuple[str, ...]) -> bool:
         return False
 
 
-def _no_table(table: tuple[str, ...]) -> Unsafe:
+def _no_table(session: SparkSession, table: tuple[str, ...]) -> Unsafe:
     if any(letter in table[-1] for letter in "/\\:*") or table[0].lower() in FILE_FORMATS:
         return Unsafe(NO_FILES, NAME_THE_VIEW, table[-1])
-    return NoTable(f"there is no table or view {'.'.join(table)}", "a query reads tables and views by name", table[-1])
+    name = ".".join(table)
+    hint = did_you_mean(name, tables_beside(name, session)) or "a query reads tables and views by name"
+    return NoTable(f"there is no table or view {name}", hint, table[-1])
+
+
+def tables_beside(name: str, session: SparkSession) -> list[str]:
+    """Tables and views where a name that is not there would be."""
+    database, _, _ = name.replace("`", "").rpartition(".")
+    try:
+        found = session.catalog.listTables(database or None)
+    except PySparkException:  # there is no such database
+        return [each.name for each in session.catalog.listDatabases()]
+    return [f"{database}.{table.name}" if database else table.name for table in found]
 
 
 # -- what the parser says
