@@ -183,6 +183,7 @@ class Stream:
 
     # -- save and restore
 
+    @only_ours
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write all that is needed to go on; the file is complete or not there."""
         with self._alone():
@@ -204,6 +205,7 @@ class Stream:
         return container.pack("stream", header, [*blobs, *(link.session.dump() for link in self.links)])
 
     @classmethod
+    @only_ours
     def load(
         cls,
         path: str | os.PathLike[str],
