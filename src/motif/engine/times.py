@@ -9,6 +9,7 @@ from motif.errors import QueryDataError
 from motif.ir.types import Kind, Type
 from motif.plan.scalar import DAY, Lane, lane, scale
 
+NUMBERS = frozenset({Kind.INTEGER, Kind.DECIMAL})
 FURTHEST = 1 << 61
 """Microseconds: 73,000 years; nanoseconds: 73."""
 
@@ -21,8 +22,8 @@ def moments(lanes: Lanes, kind: Type) -> Array:
 
 
 def check_times(lanes: Lanes, kind: Type, furthest: int = FURTHEST) -> None:
-    """No time is further away than can be counted with; raises `QueryDataError`."""
-    if lane(kind) is not Lane.INT or not len(lanes.values):
+    """No time is further away than can be counted with; raises `QueryDataError`. Of numbers, none is too far."""
+    if lane(kind) is not Lane.INT or kind.kind in NUMBERS or not len(lanes.values):
         return
     values = lanes.values
     if -furthest < int(values.min()) and int(values.max()) < furthest:
