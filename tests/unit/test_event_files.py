@@ -14,7 +14,8 @@ import pytest
 import motif
 from column_values import COLUMNS as TYPES
 from motif.engine import local as local_columns
-from motif.hosts import duckdb, duckdb_files, duckdb_rows
+from motif.hosts import duckdb, duckdb_files
+from motif.hosts.duckdb_database import Database
 from motif.ir.render_event import render_events
 from motif.testing.cases import same_rows
 from motif.testing.event_generate import COLUMNS, random_event_query, random_stream
@@ -38,8 +39,8 @@ PAIRS = """SELECT a.ts AS since, b.x AS x, a.type AS kind FROM SEQ(A a; B b)
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """One entry for each time that DuckDB hands rows over."""
     seen: list[str] = []
-    batches = duckdb_rows.batches
-    monkeypatch.setattr(duckdb_rows, "batches", lambda reader: seen.append("rows") or batches(reader))
+    batches = Database.batches
+    monkeypatch.setattr(Database, "batches", lambda self, reader: seen.append("rows") or batches(self, reader))
     return seen
 
 

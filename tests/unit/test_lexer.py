@@ -138,7 +138,7 @@ def test_brackets_are_paired() -> None:
             "a\u00a0b",
             """U+00A0 is not an ordinary blank (line 1, column 2)
     |
-  1 | a\u00a0b
+  1 | a b
     |  ^
   hint: replace it by a space""",
         ),
