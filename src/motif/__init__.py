@@ -269,9 +269,9 @@ def funnel(
     Without `data` the query itself comes back: print it, or give it to `motif.sql` (as the table `events`) or, with
     `per="try"`, to `motif.match`.
     """
-    from motif import api, recipes
+    from motif import api, arguments, recipes
 
-    recipes.check_choice("per", per, ("step", "try"))
+    arguments.check_choice("per", per, ("step", "try"))
     question = recipes.funnel_of(by, steps, within, time, type)
     if data is None:
         return question.tries() if per == "try" else question.statement("duckdb")
@@ -333,9 +333,9 @@ def show(
 def files(paths: str | PathLike[str] | Sequence[str | PathLike[str]], **csv: Any) -> Files:
     """Files that are one table, where a path alone does not say how to read them.
 
-    A folder, a pattern (`"logs/*.csv"`) and a list of paths may also be given as they are. Of CSV files it can be said:
-    `delimiter`, `quote`, `escape`, `header`, `skip`, `comment`, `null`, `encoding`, `decimal`, `thousands`, and how
-    `dates` and `times` are written (`dates="%d/%m/%Y"`).
+    A folder and a pattern (`"logs/*.csv"`) may also be given as they are. Of CSV files it can be said: `delimiter`,
+    `quote`, `escape`, `header`, `skip`, `comment`, `null`, `encoding`, `decimal`, `thousands`, and how `dates` and
+    `times` are written (`dates="%d/%m/%Y"`).
 
     >>> motif.sql(query, tables={"sales": files("sales.csv", delimiter=";", decimal=",")})  # doctest: +SKIP
     """

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
+from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal
 
+from motif.arguments import check_session, check_tables, not_a_query, type_name
 from motif.errors import Diagnostic, HostError, MotifError, MotifWarning, QuerySyntaxError, UnsupportedQuery
 from motif.hosts.frames import is_path, like
 from motif.ir.query import RowQuery
@@ -61,6 +63,8 @@ def match(data: Any, query: Any, options: EventOptions = EVENTS, live: LiveOptio
 
 def show(query: Any, data: Any, options: EventOptions, title: str) -> Report:
     """See `motif.show`."""
+    if not isinstance(title, str):
+        raise MotifError(f"title= cannot be {type_name(title)}", hint="give a text")
     from motif import report
 
     if _on_spark(data):
@@ -70,10 +74,14 @@ def show(query: Any, data: Any, options: EventOptions, title: str) -> Report:
         assert isinstance(parsed, list)
         text = "\n".join(text_of(part, "duckdb") for part in event_parts(query, "duckdb"))
         return report.event_report(parsed, data, options, text=query if isinstance(query, str) else text, title=title)
+    if query is None or isinstance(query, bytes | int | float | PathLike):
+        raise not_a_query(query)
     if not isinstance(query, str | RowPattern):
         return report.result_report(query, data, options.stream.time, title=title)
     options.refuse_for_rows()
     text = query if isinstance(query, str) else query.text()
+    if not text.strip():
+        raise QuerySyntaxError("the query is empty", hint="write SELECT ... FROM table MATCH_RECOGNIZE (...)")
     if text.lstrip().upper().startswith("MATCH_RECOGNIZE"):
         return report.statement_report(f"SELECT *\nFROM data {text}", {"data": data}, title=title)
     if not isinstance(data, Mapping):
@@ -228,6 +236,8 @@ def _event_errors(query: Any, data: Any, options: EventOptions, *, rows: bool) -
 
 def _inputs(tables: Mapping[str, Any] | None, spark: Any, data: Any) -> Any:
     """The events of an event query: `data`, or `tables` as a mapping of inputs."""
+    if tables is not None:
+        check_tables("tables=", tables)
     if spark is not None:
         raise MotifError("spark= is for SQL statements", hint="give the events themselves: data=spark.table('events')")
     if tables is not None and data is not None:
@@ -239,15 +249,16 @@ def _statement_text(query: Any, tables: Mapping[str, Any] | None, spark: Any, da
     """The text of a statement or a clause, once what does not belong to it is refused."""
     options.refuse_for_rows()
     if data is not None:
-        raise MotifError("data= is for event queries", hint="name the tables of a statement: tables={'trades': ...}")
+        hint = "name the tables of a statement: tables={'trades': ...}"
+        if isinstance(query, RowPattern) or (isinstance(query, str) and _begins_clause(query)):
+            hint = "put SELECT * FROM trades before the clause, and give tables={'trades': ...}"
+        raise MotifError("data= is for event queries", hint=hint)
     _one_host(tables, spark)
     if isinstance(query, RowPattern):
         return query.text("spark" if spark is not None else "duckdb")
     if isinstance(query, str):
         return query
-    raise MotifError(
-        f"{type(query).__name__} is not a query", hint="give the text of a query, or one made with motif.seq(...)"
-    )
+    raise not_a_query(query)
 
 
 def _host_errors(query: str, tables: Mapping[str, Any] | None, spark: Any, *, rows: bool) -> list[MotifError]:
@@ -265,13 +276,21 @@ def is_spark(data: object) -> bool:
     return not is_path(data) and type(data).__module__.startswith("pyspark.")
 
 
-def _refuse_for_sql(query: str) -> None:
+def _begins_clause(text: str) -> bool:
+    return text.split("(", maxsplit=1)[0].strip().upper() == "MATCH_RECOGNIZE"
+
+
+def _refuse_for_sql(query: object) -> None:
     """What is a query, but no statement."""
     if is_events(query):
         raise QuerySyntaxError(
             "this is a query of the event language, not an SQL statement", hint="give it to motif.match(events, query)"
         )
-    if query.split("(", maxsplit=1)[0].strip().upper() == "MATCH_RECOGNIZE":
+    if isinstance(query, RowPattern):
+        raise QuerySyntaxError("this is a clause, not an SQL statement", hint="give it to motif.match(table, clause)")
+    if not isinstance(query, str):
+        raise not_a_query(query)
+    if _begins_clause(query):
         raise QuerySyntaxError(
             "this is a clause, not an SQL statement",
             hint="give it to motif.match(table, clause), or write SELECT * FROM table MATCH_RECOGNIZE (...)",
@@ -279,5 +298,9 @@ def _refuse_for_sql(query: str) -> None:
 
 
 def _one_host(tables: Mapping[str, Any] | None, spark: Any) -> None:
+    if tables is not None:
+        check_tables("tables=", tables)
+    if spark is not None:
+        check_session("spark=", spark)
     if tables is not None and spark is not None:
         raise MotifError("tables= and spark= do not go together", hint="make the tables views of the Spark session")

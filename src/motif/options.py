@@ -10,7 +10,8 @@ from functools import lru_cache
 from typing import Any, Literal, TypeVar, overload
 
 from motif import limits
-from motif.errors import MotifError, QueryBindError, did_you_mean
+from motif.arguments import check_choice, check_column, names_of, not_a_query, type_name
+from motif.errors import MotifError, QueryBindError
 from motif.ir.event import EventQuery
 from motif.ir.query import RowQuery
 from motif.ir.render_event import render_events
@@ -37,9 +38,16 @@ class EventOptions:
     functions: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if isinstance(self.order_by, str):
-            object.__setattr__(self, "order_by", (self.order_by,))
+        for what, example in (("time", "ts"), ("type", "type")):
+            if (column := getattr(self, what)) is not None:
+                check_column(what, column, example)
+        object.__setattr__(self, "order_by", names_of("order_by", self.order_by))
+        given: object = self.functions
+        if not isinstance(given, Mapping):
+            raise MotifError(f"functions= cannot be {type_name(given)}", hint='give functions by name: {"near": near}')
         for name, function in self.functions.items():
+            if not _is_name(name):
+                raise MotifError(f"{name!r} cannot be the name of a function", hint='give it one: {"near": near}')
             if not callable(function):
                 raise MotifError(f"functions={{{name!r}: ...}} is not a function", hint="give a Python callable")
         object.__setattr__(self, "functions", {name.lower(): f for name, f in self.functions.items()})
@@ -56,6 +64,10 @@ class EventOptions:
                 f"{given[0]}= is for event queries",
                 hint="MATCH_RECOGNIZE has ORDER BY and DEFINE; leave the option out",
             )
+
+
+def _is_name(given: object) -> bool:
+    return isinstance(given, str) and bool(given)
 
 
 KINDS = ("match", "timeout", "late")
@@ -75,10 +87,10 @@ class StreamOptions:
 
     def __post_init__(self) -> None:
         chosen = (self.emit,) if isinstance(self.emit, str) else self.emit
+        if chosen is not None and not isinstance(chosen, Sequence):
+            raise MotifError(f"emit= cannot be {type_name(chosen)}", hint='write emit=("match", "late")')
         for kind in chosen or ():
-            if kind not in KINDS:
-                hint = did_you_mean(kind, KINDS) or f"choose from {', '.join(KINDS)}"
-                raise MotifError(f"emit= does not know {kind!r}", hint=hint)
+            check_choice("emit", kind, KINDS)
         if chosen is not None and not chosen:
             raise MotifError("emit= is empty, so nothing would come out", hint='write emit=("match",), or leave it out')
         object.__setattr__(self, "emit", None if chosen is None else tuple(chosen))
@@ -97,7 +109,7 @@ class StreamOptions:
             found = parse_duration(self.lateness, "lateness")
         else:
             raise MotifError(
-                f"lateness= cannot be a {type(self.lateness).__name__}", hint='write "10 seconds", or give a timedelta'
+                f"lateness= cannot be {type_name(self.lateness)}", hint='write "10 seconds", or give a timedelta'
             )
         if found < 0:
             raise MotifError("lateness= can not be negative", hint="leave the minus out")
@@ -176,15 +188,13 @@ def event_parts(query: Any, dialect: Dialect) -> list[str | EventPattern | Event
     """Event queries one by one; those of a text keep their lines and columns."""
     if isinstance(query, list | tuple):
         if not query:
-            raise MotifError("the list of queries is empty")
+            raise MotifError("the list of queries is empty", hint="give one query, or several")
         return [part for each in query for part in event_parts(_in_list(each), dialect)]
     if isinstance(query, str):
         return list(split_text(query, dialect))
     if isinstance(query, EventPattern | EventQuery):
         return [query]
-    raise MotifError(
-        f"{type(query).__name__} is not a query", hint="give the text of a query, or one made with motif.seq(...)"
-    )
+    raise not_a_query(query)
 
 
 def _in_list(query: Any) -> Any:

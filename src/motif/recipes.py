@@ -5,12 +5,14 @@ Each makes a query with the builder. With data it answers it; without, it gives 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TypeAlias
 
-from motif.errors import MotifError, did_you_mean
+from motif.arguments import check_choice, check_column, names_of
+from motif.errors import MotifError
 from motif.ir.expr import Column, Literal
 from motif.ir.render import Dialect, render_expr
 from motif.lang.builder import (
@@ -53,9 +55,10 @@ def session_query(
 ) -> RowPattern:
     """Rows of one key with at most `gap` from each to the next."""
     check_choice("per", per, ("session", "row"))
+    check_column("time", time, "ts")
     at = col[time]
     begin, more = row("START"), row("MORE", at <= at.prev() + _length(gap, "gap"))
-    query = rows(begin, more.star()).partition_by(*_names(by, "by")).order_by(time)
+    query = rows(begin, more.star()).partition_by(*names_of("by", by)).order_by(time)
     if longest is not None:
         query = query.within(_length(longest, "longest"))
     if per == "row":
@@ -110,7 +113,9 @@ class Funnel:
 
 def funnel_of(by: Names, steps: Steps, within: Length | None = None, time: str = "ts", type_: str = "type") -> Funnel:
     """A funnel of classes, or of conditions by name."""
-    keys, named = _names(by, "by"), _steps(steps, type_)
+    check_column("time", time, "ts")
+    check_column("type", type_, "type")
+    keys, named = names_of("by", by), _steps(steps, type_)
     taken = {*(key.casefold() for key in keys), "reached"}
     for name, _ in named:
         if name.casefold() in taken:
@@ -133,15 +138,16 @@ def _onwards(steps: Sequence[RowVar]) -> list[RowPart]:
 def _steps(steps: object, type_: str) -> tuple[tuple[str, Value], ...]:
     if isinstance(steps, str) or not isinstance(steps, Mapping | Sequence):
         raise MotifError(f"steps= cannot be {steps!r}", hint='give a list of classes: steps=["view", "cart", "pay"]')
-    pairs = steps.items() if isinstance(steps, Mapping) else ((_step_name(step), step) for step in steps)
-    found = tuple((name, col[type_] == step if isinstance(step, str) else _condition(step)) for name, step in pairs)
+    pairs = steps.items() if isinstance(steps, Mapping) else zip(steps, steps, strict=True)
+    named = [(_step_name(name), step) for name, step in pairs]
+    found = tuple((name, col[type_] == step if isinstance(step, str) else _condition(step)) for name, step in named)
     if len(found) < 2:
         raise MotifError("a funnel has two steps or more", hint='write steps=["view", "cart", "pay"]')
     return found
 
 
 def _step_name(step: object) -> str:
-    if not isinstance(step, str):
+    if not isinstance(step, str) or not step:
         raise MotifError(
             f"{step!r} needs a name", hint="give conditions by name: steps={'viewed': motif.col.page == '/shop', ...}"
         )
@@ -163,7 +169,7 @@ def sequence_query(by: Names, of: object, within: Length | None = None) -> Event
         raise MotifError(f"of= cannot be {of!r}", hint='give a list of classes: of=["view", "cart", "pay"]')
     parts = [ev(part, f"e{number}") if isinstance(part, str) else part for number, part in enumerate(of, 1)]
     query = seq(*parts)
-    if keys := _names(by, "by"):
+    if keys := names_of("by", by):
         query = query.by(*keys)
     if within is not None:
         query = query.within(_duration(within))
@@ -179,22 +185,10 @@ def _duration(within: Length) -> str | timedelta:
 # -- what they have in common -------------------------------------------------------------------------
 
 
-def _names(given: object, what: str) -> tuple[str, ...]:
-    names = (given,) if isinstance(given, str) else given
-    if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
-        raise MotifError(f"{what}= cannot be {given!r}", hint=f'name a column, or several: {what}=["user", "device"]')
-    return tuple(names)
-
-
 def _length(given: Length, what: str) -> timedelta | float:
     """A time as a timedelta; a number stays one, for a time column of numbers."""
     if isinstance(given, int | float) and not isinstance(given, bool):
+        if not 0 <= given < math.inf:
+            raise MotifError(f"{what}= cannot be {given}", hint="give a number that is not negative")
         return given
     return timedelta(microseconds=microseconds(given, what))
-
-
-def check_choice(what: str, given: str, choices: tuple[str, ...]) -> None:
-    """Raise unless an option is one of its words."""
-    if given not in choices:
-        hint = did_you_mean(given, choices) or f"choose from {', '.join(choices)}"
-        raise MotifError(f"{what}= does not know {given!r}", hint=hint)

@@ -120,8 +120,8 @@ def test_splitting_keeps_places() -> None:
         ([], "the list of queries is empty"),
         ([[QUERY]], "a list of queries in a list of queries"),
         ([QUERY, QUERY], "a query that is followed by another one needs a name"),
-        (42, "int is not a query"),
-        ([42], "int is not a query"),
+        (42, "a query cannot be of type int"),
+        ([42], "a query cannot be of type int"),
         ([motif.rows(motif.row("A")).order_by("ts")], "a list holds event queries only"),
     ],
 )

@@ -130,9 +130,9 @@ def test_forms_of_schemas(schema: Any) -> None:
 @pytest.mark.parametrize(
     ("schema", "message", "hint"),
     [
-        (42, "a schema cannot be a int", "give a pyarrow.Schema"),
-        (None, "a schema cannot be a NoneType", "give a pyarrow.Schema"),
-        ([("ts", "timestamp")], "a schema cannot be a list", "give a pyarrow.Schema"),
+        (42, "a schema cannot be of type int", "give a pyarrow.Schema"),
+        (None, "a schema cannot be None", "give a pyarrow.Schema"),
+        ([("ts", "timestamp")], "a schema cannot be of type list", "give a pyarrow.Schema"),
         ({"ts": "time stamp"}, "column ts: 'time stamp' is not a type", "give a pyarrow type, or one of bigint,"),
         ({"ts": "timestamp", "type": 3}, "column type: 3 is not a type", "give a pyarrow type"),
     ],
@@ -189,16 +189,16 @@ def test_times_of_all_kinds(kind: Any, unit: dt.timedelta, least: dt.timedelta, 
         ([event("A", 0), {"tipe": "A"}], "tipe is not a column", "did you mean type?"),
         (pa.table({"ts": [at(0)], "tyype": ["A"]}), "tyype is not a column", "did you mean type?"),
         (pd.DataFrame({"ts": [at(0)], "typ": ["A"]}), "typ is not a column", "did you mean type?"),
-        (event("A", 0) | {"x": "one"}, "the rows do not fit the columns of the stream: Could not convert 'one'", None),
-        (event("A", 0) | {"x": 2**70}, "the rows do not fit the columns of the stream", None),
-        (event("A", 0) | {"ts": "noon"}, "the rows do not fit the columns of the stream", None),
-        (event("A", 0) | {"user": 3}, "the rows do not fit the columns of the stream", None),
-        (pa.table({"x": ["one"]}), "the rows do not fit the columns of the stream", None),
-        (pa.table({"x": [1.5]}), "the rows do not fit the columns of the stream", None),
-        ([event("A", 0), 3], "a row cannot be a int", "push mappings"),
+        (event("A", 0) | {"x": "one"}, "column x is int64, and cannot be 'one'", "push values"),
+        (event("A", 0) | {"x": 2**70}, "column x is int64, and cannot be 1180", "push values"),
+        (event("A", 0) | {"ts": "noon"}, "cannot be 'noon'", "push values"),
+        (event("A", 0) | {"user": 3}, "column user is string, and cannot be 3", "push values"),
+        (pa.table({"x": ["one"]}), "the rows do not fit the columns of the stream", "push values"),
+        (pa.table({"x": [1.5]}), "the rows do not fit the columns of the stream", "push values"),
+        ([event("A", 0), 3], "a row cannot be of type int", "push mappings"),
         ("events.parquet", "rows cannot be a text", None),
-        (None, "a table cannot be a NoneType", None),
-        (3, "a table cannot be a int", None),
+        (None, "rows cannot be None", "push mappings"),
+        (3, "rows cannot be of type int", "push mappings"),
     ],
 )
 def test_rows_that_do_not_fit(rows: Any, message: str, hint: str | None) -> None:
@@ -371,7 +371,7 @@ def test_advance_by_all_kinds_of_times() -> None:
 @pytest.mark.parametrize("moment", ["2026-01-01", 1.5, True, None])
 def test_advance_by_what_is_no_time(moment: Any) -> None:
     stream = motif.Stream(CLEAN, SCHEMA)
-    with pytest.raises(motif.MotifError, match="a watermark cannot be a") as caught:
+    with pytest.raises(motif.MotifError, match="a watermark cannot be ") as caught:
         stream.advance(moment)
     assert caught.value.hint == "give a datetime, or microseconds since 1970"
 

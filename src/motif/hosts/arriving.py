@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
 
+from motif.arguments import type_name
 from motif.errors import MotifError, did_you_mean
 from motif.hosts.frames import to_arrow
 
@@ -30,7 +32,7 @@ def _schema(given: Any) -> pa.Schema:
         return to_arrow(given).schema
     except MotifError:
         raise MotifError(
-            f"a schema cannot be a {type(given).__name__}",
+            f"a schema cannot be {type_name(given)}",
             hint='give a pyarrow.Schema, a table with these columns, or names and types: {"ts": "timestamp"}',
         ) from None
 
@@ -65,6 +67,31 @@ def _type(name: object, kind: Any) -> pa.DataType:
     )
 
 
+_ROWS = "push mappings from column names to values (of a generator, list(rows)), or a table"
+_TYPES = "push values of the types that the schema of the stream says, or say others there"
+
+
+def _column(name: str, kind: pa.DataType, values: list[Any]) -> pa.Array:
+    try:
+        array = pa.array(values, kind)
+    except (pa.ArrowException, ValueError, TypeError, OverflowError) as error:
+        culprit = next((value for value in values if not _fits(value, kind)), values)
+        raise MotifError(f"column {name} is {kind}, and cannot be {culprit!r}", hint=_TYPES) from error
+    if pa.types.is_integer(kind):  # Arrow would cut off what is behind the point
+        for value in values:
+            if isinstance(value, float | Decimal) and value != int(value):
+                raise MotifError(f"column {name} is {kind}, and cannot be {value!r}", hint=_TYPES)
+    return array
+
+
+def _fits(value: object, kind: pa.DataType) -> bool:
+    try:
+        pa.array([value], kind)
+    except (pa.ArrowException, ValueError, TypeError, OverflowError):
+        return False
+    return True
+
+
 @dataclass(frozen=True)
 class Arriving:
     """Makes tables with the columns of a stream, in their order; columns that are missing are NULL."""
@@ -83,8 +110,13 @@ class Arriving:
         if isinstance(rows, Sequence) and not isinstance(rows, str | bytes):
             return self._from_rows(list(rows))
         if isinstance(rows, str | bytes):
-            raise MotifError("rows cannot be a text", hint="push mappings from column names to values, or a table")
-        table = to_arrow(rows)
+            raise MotifError("rows cannot be a text", hint=_ROWS)
+        try:
+            table = to_arrow(rows)
+        except MotifError as error:
+            if hasattr(rows, "__arrow_c_stream__") or hasattr(rows, "columns"):
+                raise
+            raise MotifError(f"rows cannot be {type_name(rows)}", hint=_ROWS) from error.__cause__
         return table if table.schema.equals(self.schema) else self._fitted(table)
 
     def _fitted(self, table: pa.Table) -> pa.Table:
@@ -96,21 +128,15 @@ class Arriving:
         try:
             return pa.Table.from_arrays(columns, names=self.schema.names).cast(self.schema)
         except (pa.ArrowException, ValueError) as error:
-            raise MotifError(f"the rows do not fit the columns of the stream: {error}") from None
+            raise MotifError(f"the rows do not fit the columns of the stream: {error}", hint=_TYPES) from None
 
     def _from_rows(self, rows: list[Any]) -> pa.Table:
         for row in rows:
             if not isinstance(row, Mapping):
-                raise MotifError(
-                    f"a row cannot be a {type(row).__name__}",
-                    hint="push mappings from column names to values, or a table",
-                )
+                raise MotifError(f"a row cannot be {type_name(row)}", hint=_ROWS)
             if not row.keys() <= self.fields.keys():
                 self._check_names(row)
-        try:
-            columns = [pa.array([row.get(name) for row in rows], kind) for name, kind in self.fields.items()]
-        except (pa.ArrowException, ValueError, TypeError, OverflowError) as error:
-            raise MotifError(f"the rows do not fit the columns of the stream: {error}") from None
+        columns = [_column(name, kind, [row.get(name) for row in rows]) for name, kind in self.fields.items()]
         return pa.Table.from_arrays(columns, schema=self.schema)
 
     def _check_names(self, names: Any) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from motif.arguments import check_tables
 from motif.engine.arrays import Array
 from motif.engine.events.functions import Functions
 from motif.engine.events.parallel import match_events
@@ -95,7 +96,8 @@ class Stack:
     def __init__(self, data: Any, stream: Stream, queries: Sequence[EventQuery]) -> None:
         self.inputs = dict(data) if isinstance(data, Mapping) else {BASE: data}
         if not self.inputs:
-            raise MotifError("there are no events: the mapping is empty")
+            raise MotifError("there are no events: the mapping is empty", hint='give an input: {"payments": payments}')
+        check_tables("the events", self.inputs)
         self.named = isinstance(data, Mapping)
         self.stream = stream
         self.database = Database(self.inputs)

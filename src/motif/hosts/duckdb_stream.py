@@ -20,6 +20,7 @@ from typing import Any, Literal
 import numpy as np
 import pyarrow as pa
 
+from motif.arguments import file_path, type_name
 from motif.engine.arrays import flat, numpy_of, taken
 from motif.engine.stream import container
 from motif.engine.stream.session import Emitted, StreamSession
@@ -186,9 +187,10 @@ class Stream:
     @only_ours
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write all that is needed to go on; the file is complete or not there."""
+        target = file_path(path, "logins.stream")
         with self._alone():
             data = self._packed()
-        _write(Path(path), data)
+        _write(target, data)
 
     def _packed(self) -> bytes:
         header = {
@@ -218,9 +220,11 @@ class Stream:
         `query`: a changed one, accepted if what was kept is enough for it. `functions` are not saved: give them again.
         """
         try:
-            data = Path(path).read_bytes()
+            data = file_path(path, "logins.stream").read_bytes()
         except OSError as error:
-            raise MotifError(f"cannot read {path}: {error.strerror}") from None
+            raise MotifError(
+                f"cannot read {path}: {error.strerror}", hint="give the path of a file that stream.save(path) wrote"
+            ) from None
         return container.unpack("stream", data, lambda header, blobs: cls._restored(header, blobs, query, functions))
 
     @classmethod
@@ -321,7 +325,9 @@ def _write(target: Path, data: bytes) -> None:
             os.fsync(file.fileno())
         unfinished.replace(target)
     except OSError as error:
-        raise MotifError(f"cannot write {target}: {error.strerror or error}") from None
+        raise MotifError(
+            f"cannot write {target}: {error.strerror or error}", hint="give a path in a folder that you can write to"
+        ) from None
     finally:
         with suppress(OSError):
             unfinished.unlink()
@@ -342,7 +348,7 @@ def _microseconds(moment: dt.datetime | dt.date | int) -> int:
         return moment
     if not isinstance(moment, dt.date):
         raise MotifError(
-            f"a watermark cannot be a {type(moment).__name__}", hint="give a datetime, or microseconds since 1970"
+            f"a watermark cannot be {type_name(moment)}", hint="give a datetime, or microseconds since 1970"
         )
     if not isinstance(moment, dt.datetime):
         moment = dt.datetime(moment.year, moment.month, moment.day, tzinfo=dt.UTC)

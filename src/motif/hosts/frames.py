@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
+from motif.arguments import not_a_table
 from motif.errors import MotifError
 from motif.hosts.given_files import Files
 
@@ -55,18 +57,19 @@ def to_arrow(data: Any) -> pa.Table:
         data = data.collect()
     is_pandas = type(data).__module__.startswith("pandas")
     if not is_pandas and not hasattr(data, "__arrow_c_stream__"):
-        raise MotifError(
-            f"a table cannot be a {type(data).__name__}",
-            hint="give a path, or a pyarrow, pandas or Polars table (or a Spark DataFrame to motif.match)",
-        )
+        raise not_a_table(data)
     try:
         return _of_pandas(data) if is_pandas else pa.table(data)
-    except (pa.ArrowException, TypeError, ValueError) as error:
+    except (pa.ArrowException, AttributeError, TypeError, ValueError) as error:
         raise _blamed(data, error) from None
 
 
 def _blamed(data: Any, error: Exception) -> MotifError:
     """The column that Arrow cannot take."""
+    if not hasattr(data, "columns") or not hasattr(data, "dtypes"):  # a single column, or what groups rows
+        return not_a_table(data)
+    if twice := [name for name, count in Counter(data.columns).items() if count > 1]:
+        return MotifError(f"the table has two columns {twice[0]}", hint="rename one of them")
     for name in data.columns:
         part = data[[name]]
         try:
@@ -78,7 +81,7 @@ def _blamed(data: Any, error: Exception) -> MotifError:
                 f"{what} is nothing that Arrow can hold: {why.rstrip('.')}",
                 hint="leave the column out, or cast it first",
             )
-    return MotifError(f"the table is nothing that Arrow can hold: {error}")
+    return MotifError(f"the table is nothing that Arrow can hold: {error}", hint="give it as a pyarrow.Table")
 
 
 DTYPE = b"motif.pandas"

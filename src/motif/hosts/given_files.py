@@ -114,6 +114,8 @@ def files(paths: Any, options: Mapping[str, Any]) -> Files:
 
 
 def _expanded(path: str) -> list[str]:
+    if not path:
+        raise MotifError("the path is empty", hint='name a file, or a folder; "." is the folder where you are')
     if is_remote(path) or Path(path).is_file():
         return [path]
     if Path(path).is_dir():

@@ -9,6 +9,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from motif.arguments import file_path
 from motif.errors import MotifError
 from motif.ir.event import EventQuery
 from motif.options import EventOptions
@@ -25,13 +26,16 @@ class Report:
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the page; it appears only when it is complete."""
-        target = Path(path)
+        target = file_path(path, "report.html")
         unfinished = target.with_name(f".{target.name}.{os.getpid()}.part")
         try:
             unfinished.write_text(self.html, encoding="utf-8")
             unfinished.replace(target)
         except OSError as error:
-            raise MotifError(f"cannot write {target}: {error.strerror or error}") from None
+            raise MotifError(
+                f"cannot write {target}: {error.strerror or error}",
+                hint="give a path in a folder that you can write to",
+            ) from None
         finally:
             unfinished.unlink(missing_ok=True)
         return target

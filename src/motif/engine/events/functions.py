@@ -110,6 +110,9 @@ class Functions:
         if isinstance(test, Read) and test.place == Place(Base.ROW) and pa.types.is_boolean(columns[test.column].type):
             array = columns[test.column]
             return numpy_of(array.fill_null(False)).astype(bool)
+        if test.type.kind in (Kind.STRING, Kind.OTHER, Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMP_TZ):
+            names = " and ".join(dict.fromkeys(call.name for call in function.calls))
+            raise QueryDataError(f"{names} gave no truth value, but {test.type}", hint="return True or False")
         program = SimpleNamespace(keys=(), types=types, neighbours=((test,),), dependent=(), variables=())
         table = pa.Table.from_arrays(columns, names=[f"c{i}" for i in range(len(columns))])
         batch = Rows(program, table)  # type: ignore[arg-type]  # reads no more than this of a program
@@ -132,8 +135,12 @@ class Functions:
             message = (
                 f"function {call.name} failed on a batch of {count} events that begins with ({shown}): {_text(error)}"
             )
-            raise QueryDataError(message) from error
+            raise QueryDataError(message, hint=_MEND) from error
         return _result(call.name, result, count)
+
+
+_MEND = "let the function return None where it has no answer"
+_VALUES = "return True or False, a number, a text or a time for each event"
 
 
 def _asked(asked: Asked, arguments: Sequence[pa.Array]) -> pa.Array:
@@ -154,7 +161,9 @@ def _one_by_one(name: str, function: Callable[..., Any], arguments: Sequence[Any
             results.append(function(*(column[row] for column in columns)))
         except Exception as error:
             shown = ", ".join(repr(column[row]) for column in columns)
-            raise QueryDataError(f"function {name} failed on the events with ({shown}): {_text(error)}") from error
+            raise QueryDataError(
+                f"function {name} failed on the events with ({shown}): {_text(error)}", hint=_MEND
+            ) from error
     return results
 
 
@@ -179,9 +188,13 @@ def _result(name: str, result: Any, count: int) -> pa.Array:
     try:
         array = result if isinstance(result, pa.Array | pa.ChunkedArray) else pa.array(result)
     except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError) as error:
-        raise QueryDataError(f"function {name} returned what is not a column of values: {error}") from None
+        raise QueryDataError(
+            f"function {name} returned what is not a column of values: {error}", hint=_VALUES
+        ) from None
     if len(array) != count:
-        raise QueryDataError(f"function {name} was given {count} events and returned {len(array)} values")
+        raise QueryDataError(f"function {name} was given {count} events and returned {len(array)} values", hint=_VALUES)
+    if pa.types.is_nested(array.type):
+        raise QueryDataError(f"function {name} returned {array[0].as_py()!r}", hint=_VALUES)
     return flat(array)
 
 

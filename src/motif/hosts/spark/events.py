@@ -100,7 +100,7 @@ class Stack:
         self.named = isinstance(data, Mapping)
         self.inputs: dict[str, DataFrame] = dict(data) if isinstance(data, Mapping) else {"the events": data}
         if not self.inputs:
-            raise MotifError("there are no events: the mapping is empty")
+            raise MotifError("there are no events: the mapping is empty", hint='give an input: {"payments": payments}')
         for name, frame in self.inputs.items():
             _check_input(name, frame)
         self.stream = stream

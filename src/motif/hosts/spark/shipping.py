@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 from pyspark.serializers import CloudPickleSerializer
 
+from motif.arguments import check_session
 from motif.errors import MotifError
 from motif.version import VERSION
 
@@ -58,6 +59,7 @@ def received(sent: bytes, version: str, batches: Batches) -> Batches:
 
 def ship(session: Any) -> None:
     """Add Motif to the workers of a session; see `motif.ship`."""
+    check_session("the session", session)
     folder = Path(tempfile.mkdtemp(prefix="motif-ship-"))
     archive = str(packed(folder))
     if hasattr(session, "sparkContext") and not is_connect(session):
