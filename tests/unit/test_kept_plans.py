@@ -64,9 +64,9 @@ def planned(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     seen: list[str] = []
 
     def counting(plan: Any) -> Any:
-        def counted(query: Any, *args: Any) -> Any:
+        def counted(query: Any, *args: Any, **named: Any) -> Any:
             seen.append(query.source)
-            return plan(query, *args)
+            return plan(query, *args, **named)
 
         return counted
 

@@ -99,10 +99,10 @@ def test_the_rest_does_the_same(seed: int) -> None:
 @pytest.mark.parametrize(
     ("query", "left_out"),
     [
-        ("SELECT * FROM ALL(A a, B b) WITHIN 9 s", {"alive", "fixed", "gap_low", "begin", "item_cursor"}),
-        ("SELECT * FROM SEQ(A a; B b+; C c) WITHIN 9 s", {"alive", "fixed", "gap_low", "begin", "item_cursor"}),
-        ("SELECT * FROM SEQ(A a; NOT B b; C c) WITHIN 9 s", {"alive", "fixed", "gap_low", "begin", "item_cursor"}),
-        ("SELECT * FROM SEQ(A a; B b) WITHIN 9 s CONSUMING a", {"gap_low", "begin"}),
+        ("SELECT * FROM ALL(A a, B b) WITHIN 9 s", {"alive", "fixed", "gap_low", "head_at", "item_cursor"}),
+        ("SELECT * FROM SEQ(A a; B b+; C c) WITHIN 9 s", {"alive", "fixed", "gap_low", "head_at", "item_cursor"}),
+        ("SELECT * FROM SEQ(A a; NOT B b; C c) WITHIN 9 s", {"alive", "fixed", "gap_low", "head_at", "item_cursor"}),
+        ("SELECT * FROM SEQ(A a; B b) WITHIN 9 s CONSUMING a", {"gap_low", "head_at"}),
     ],
 )
 def test_what_a_query_does_not_have_is_not_in_its_loop(query: str, left_out: set[str]) -> None:

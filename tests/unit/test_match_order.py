@@ -11,12 +11,12 @@ VARIABLES = "abcd"
 
 
 def by_definition(columns: list[list[int]]) -> list[int]:
-    """By last event, first event, then the events one by one, then by what the variables bind."""
+    """By last event, first event, then the events one by one, then by what the variables bind (nothing: last)."""
 
-    def key(match: int) -> tuple[int, list[int], list[tuple[int, ...]]]:
+    def key(match: int) -> tuple[int, list[int], list[tuple[bool, int]]]:
         bound = [column[match] for column in columns]
         events = sorted(event for event in bound if event >= 0)
-        return events[-1], [*events, 1 << 62], [(event,) if event >= 0 else () for event in bound]
+        return events[-1], [*events, 1 << 62], [(event < 0, event) for event in bound]
 
     return sorted(range(len(columns[0])), key=key)
 
