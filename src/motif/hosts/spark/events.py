@@ -15,6 +15,7 @@ from functools import reduce
 from typing import Any
 
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as f
 from pyspark.sql import types as t
 
 from motif.engine.events.functions import Functions
@@ -107,11 +108,11 @@ class Stack:
         self.composites: list[tuple[str, DataFrame]] = []
         """Class and matches that are events."""
         self.last = queries[-1]
-        self.known: dict[str, str] = {}
+        self.known: dict[str, t.DataType] = {}
         """Columns of all inputs of a stack of queries, and their types: events are ordered by them."""
         if len(queries) > 1:
             everything = self._inputs(self.inputs)
-            self.known = {field.name: field.dataType.simpleString() for field in everything.schema.fields}
+            self.known = {field.name: field.dataType for field in everything.schema.fields}
             total = total_order(queries, self._typed(stream), SparkSource(everything).schema)
             self.stream = replace(stream, total=total)
 
@@ -151,7 +152,7 @@ class Stack:
         events = _united([self._input(name) for name in names])
         own = {column.casefold() for column in events.columns}
         lacking = [(name, kind) for name, kind in self.known.items() if name.casefold() not in own]
-        return events.selectExpr("*", *(f"CAST(NULL AS {kind}) AS {quoted(name)}" for name, kind in lacking))
+        return events.select("*", *(f.lit(None).cast(kind).alias(name) for name, kind in lacking))
 
     def _placed(self, events: DataFrame) -> DataFrame:
         """Events that are no matches, with what they are ordered by where matches stand between them."""
