@@ -19,7 +19,7 @@ import motif
 from motif import limits
 from motif.errors import LimitExceeded, MotifError
 from motif.hosts import duckdb_rows, temporary
-from motif.hosts.duckdb_database import Database
+from motif.hosts.duckdb_database import Database, beyond_limits
 
 CLAUSE = "MATCH_RECOGNIZE (ORDER BY h, i MEASURES A.h AS h PATTERN (A B) DEFINE B AS B.h = A.h)"
 SORT = f"SELECT * FROM (SELECT i, hash(i) % 1000000007 AS h FROM range({{rows}}) r(i)) AS x {CLAUSE}"
@@ -96,7 +96,7 @@ import os, signal, sys
 from dataclasses import replace
 import motif
 from motif import limits
-from motif.hosts.duckdb_database import Database
+from motif.hosts.duckdb_database import Database, beyond_limits
 limits.LIMITS = replace(limits.LIMITS, temp_folder=sys.argv[1])
 database = Database({{}})
 (own,) = (name for name in os.listdir(sys.argv[1]) if name not in sys.argv[2:])
@@ -220,3 +220,20 @@ def test_events_of_files_are_counted(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     limited(monkeypatch, memory_bytes=8_000_000)
     with pytest.raises(LimitExceeded, match="memory_bytes = 8,000,000"):
         motif.match(path, "SELECT a.v FROM SEQ(A a; B b)")
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        "could not allocate block of size 9.1 MiB (0 bytes/3.8 MiB used)",
+        "failed to allocate data of size 1.0 MiB (3.0 MiB/3.8 MiB used)",
+        "failed to pin block of size 256.0 KiB (3.8 MiB/3.8 MiB used)",
+        "failed to reserve memory data of size 4.0 MiB (3.8 MiB/3.8 MiB used)",
+        "failed to resize block from 1.0 MiB to 9.1 MiB (3.8 MiB/3.8 MiB used)",
+    ],
+)
+def test_however_duckdb_says_it_has_no_memory_it_is_the_limit(told: str) -> None:
+    found = beyond_limits(told)
+    assert found is not None
+    assert "memory_bytes" in str(found)
+    assert beyond_limits("could not find block of size 9.1 MiB") is None

@@ -432,6 +432,10 @@ def _opened(room: Room, files: tuple[str, ...]) -> duckdb.DuckDBPyConnection:
     return instance
 
 
+_NO_MEMORY = re.compile(r"(failed to|could not) (allocate|pin|resize|reserve memory) (data|block)|Out of Memory")
+"""What DuckDB says where it has no more room in memory."""
+
+
 def beyond_limits(text: str) -> LimitExceeded | None:
     """What DuckDB says once it has no more room, as the limit that is reached; None of any other error."""
     memory, disk, _ = _room()
@@ -441,7 +445,7 @@ def beyond_limits(text: str) -> LimitExceeded | None:
             f"what does not fit into memory takes more room on disk than spill_bytes = {most}",
             hint="ask for less, or allow more: motif.limits.LIMITS = replace(motif.limits.LIMITS, spill_bytes=...)",
         )
-    if "failed to allocate" in text or "Out of Memory" in text:
+    if _NO_MEMORY.search(text):
         return LimitExceeded(
             f"DuckDB needs more memory than half of memory_bytes = {2 * memory:,}",
             hint="ask for less, or allow more: motif.limits.LIMITS = replace(motif.limits.LIMITS, memory_bytes=...)",

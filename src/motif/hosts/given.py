@@ -277,7 +277,10 @@ def _list_of(array: pa.Array, values: pa.Array, kind: pa.DataType) -> pa.Array:
         whole = numpy_of(array.offsets).astype(np.int32 if pa.types.is_list_view(kind) else np.int64)
         view = pa.ListViewArray if pa.types.is_list_view(kind) else pa.LargeListViewArray
         return view.from_arrays(whole[:-1], np.diff(whole), values, type=kind, mask=array.is_null())
-    return pa.ListArray.from_arrays(_offsets(array), values).cast(kind)
+    # Arrow's cast of a list cuts fields of type null, even where nothing is to be cast.
+    if pa.types.is_large_list(kind):
+        return pa.LargeListArray.from_arrays(_offsets(array).cast(pa.int64()), values, type=kind)
+    return pa.ListArray.from_arrays(_offsets(array), values, type=kind)
 
 
 def _offsets(array: pa.Array) -> pa.Array:
