@@ -134,6 +134,16 @@ def test_a_day_where_clocks_change(spark: SparkSession) -> None:
         clause = """MATCH_RECOGNIZE (ORDER BY ts MEASURES B.ts - A.ts AS took, A.ts + INTERVAL '1 day 1 hour' AS later
             PATTERN (A B) DEFINE B AS ts = PREV(ts) + INTERVAL '1' DAY AND ts - PREV(ts) = INTERVAL '23' HOUR)"""
         (row,) = motif.match(rows, clause).selectExpr("took", "CAST(later AS STRING) AS later").collect()
-        assert (row["took"], row["later"]) == (dt.timedelta(days=1), "2024-03-31 13:00:00")  # as Spark subtracts
+        assert (row["took"], row["later"]) == (dt.timedelta(hours=23), "2024-03-31 13:00:00")
+        pairs = rows.selectExpr("ts", "lag(ts) OVER (ORDER BY ts) AS before").where("before IS NOT NULL")
+        one_row = """MATCH_RECOGNIZE (ORDER BY ts MEASURES A.ts - A.before AS took, MAX(A.ts) - MIN(A.before) AS most
+            PATTERN (A) DEFINE A AS ts - before = INTERVAL '23' HOUR)"""
+        found = motif.match(pairs, one_row)
+        assert [kind for _, kind in found.dtypes] == ["interval day to second"] * 2
+        assert [tuple(row) for row in found.collect()] == [(dt.timedelta(hours=23),) * 2]
+        events = rows.selectExpr("ts", "'E' AS type")
+        pair = "SELECT b.ts - a.ts AS took FROM SEQ(E a; E b) WHERE b.ts - a.ts = INTERVAL '23' HOUR"
+        [row] = motif.match(events, pair).collect()
+        assert row["took"] == dt.timedelta(hours=23)
     finally:
         spark.conf.set("spark.sql.session.timeZone", "UTC")

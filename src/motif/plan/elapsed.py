@@ -13,6 +13,11 @@ from motif.plan.outputs import Folded, Gather, Outputs, RowValue, is_leaf, leaf_
 
 AnyOutputs = TypeVar("AnyOutputs", Outputs, events.EventOutputs)
 KindOf = Callable[[Column], Kind | None]
+_MICROSECONDS = {
+    "duckdb": ("to_microseconds(epoch_us(", ") - epoch_us(", "))"),
+    "spark": ("((unix_micros(", ") - unix_micros(", ")) * INTERVAL '0.000001' SECOND)"),
+}
+"""How hosts write the time between two moments."""
 _CHOOSING = frozenset({"coalesce", "case", "greatest", "least", "nullif"})
 
 
@@ -45,8 +50,8 @@ def elapsed_outputs(outputs: AnyOutputs, types: Sequence[Type], dialect: str) ->
 
 
 def _elapsed(expr: Expr, kind_of: KindOf, dialect: str) -> Expr:
-    """DuckDB counts the days of the calendar between two times, in the zone of the process: not all have 24 hours."""
-    if dialect != "duckdb" or isinstance(expr, Column):
+    """Hosts subtract what clocks of their zone show, DuckDB in days of the calendar: not all days have 24 hours."""
+    if isinstance(expr, Column):
         return expr
 
     def difference(node: Expr) -> Expr | None:
@@ -55,7 +60,7 @@ def _elapsed(expr: Expr, kind_of: KindOf, dialect: str) -> Expr:
         args = tuple(transform(arg, difference) for arg in node.args)
         if not all(_has_zone(arg, kind_of) for arg in args):
             return replace(node, args=args)
-        return Verbatim(("to_microseconds(epoch_us(", ") - epoch_us(", "))"), args, node.span)
+        return Verbatim(_MICROSECONDS[dialect], args, node.span)
 
     return transform(expr, difference)
 
