@@ -503,6 +503,19 @@ def test_several_threads_push_and_nothing_is_lost(query: Any) -> None:
     assert same(found, motif.match(table([one for user in users for one in events[user]]), query))
 
 
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("query", [PAIR, CLAUSE, [f"DEFINE P {PAIR}", "SELECT p.a AS a, p.b AS b FROM P p"]])
+def test_however_events_of_users_arrive_matches_are_the_same(query: Any, seed: int) -> None:
+    """Whoever comes first: what the users do looks alike, and each match has the number that it has in a table."""
+    rng = random.Random(seed)
+    waiting = [[event("AB"[i % 2], i, i, str(user)) for i in range(6)] for user in range(4)]
+    expected = motif.match(table([one for own in waiting for one in own]), query)
+    arriving = [user for user, own in enumerate(waiting) for _ in own]
+    rng.shuffle(arriving)
+    stream = motif.Stream(query, SCHEMA, lateness="1 h")
+    assert same(all_of(stream, [waiting[user].pop(0) for user in arriving]), expected)
+
+
 def test_one_of_several_threads_closes_a_stream() -> None:
     """Each event was pushed before the stream was closed, and counted, or its push was refused."""
     stream = motif.Stream(PAIR, SCHEMA, lateness="1 h")
