@@ -261,7 +261,7 @@ PLACED = {
     "a string against a number": (
         "MEASURES t AS x PATTERN (A) DEFINE A AS name > price",
         QueryBindError,
-        "Cannot compare values of type VARCHAR and type BIGINT",
+        "cannot compare VARCHAR with BIGINT",
     ),
     "a string against the number before": (
         "MEASURES t AS x PATTERN (A) DEFINE A AS name > PREV(price)",

@@ -116,3 +116,54 @@ def test_an_error_of_a_host_that_nobody_placed_is_told_as_ours() -> None:
     with pytest.raises(MotifError) as caught:
         door()
     assert (caught.value.message, caught.value.hint) == ("no such thing", "or another one")
+
+
+TRADES = pa.table({"symbol": ["ABC", "ABC"], "t": [1, 2], "price": [1.0, 2.0]})
+
+
+@pytest.mark.parametrize(
+    ("measure", "message", "hint"),
+    [
+        ("MEDAIN(A.price)", "there is no function medain", "did you mean median?"),
+        ("CLASIFIER()", "there is no function clasifier", "did you mean CLASSIFIER?"),
+        ("PREVIOUS(A.price)", "there is no function previous", "did you mean PREV?"),
+        ("round(A.symbol)", "round does not take VARCHAR", "CAST the arguments"),
+        ("A.price - A.symbol", "- does not take DOUBLE and VARCHAR", "CAST one side"),
+        ("LAG(A.price)", "functions with OVER do not fit here", "PREV(x)"),
+        ("A.symbol > 5", "cannot compare VARCHAR with INTEGER", "CAST one side"),
+        ("FIRST(A)", "unknown column A", "it is a variable: name a column of it, such as A.symbol"),
+        ("A.t =< 3", "expected an expression, found <", "write <="),
+        ("A.t IS 3", "after IS, found 3", "a value is compared with ="),
+        ("A.t - 3€", "unexpected character '€'", "in quotes"),
+    ],
+)
+def test_what_duckdb_says_comes_in_our_words(measure: str, message: str, hint: str) -> None:
+    query = f"SELECT * FROM trades MATCH_RECOGNIZE (ORDER BY t MEASURES {measure} AS x PATTERN (A))"
+    with pytest.raises(MotifError) as caught:
+        motif.sql(query, tables={"trades": TRADES})
+    assert message in caught.value.message
+    assert hint in (caught.value.hint or "")
+    assert caught.value.line == 1
+
+
+@pytest.mark.parametrize(
+    ("around", "message", "hint"),
+    [
+        ("SELECT {} ORDER BY symbl", "unknown column symbl", "did you mean symbol?"),
+        ("SELECT {} AS m WHERE n.x > 3", "unknown table n", "m"),
+        ("SELECT {} WHERE x > 'b'", "Could not convert string 'b'", "give a value of that type"),
+    ],
+)
+def test_so_does_what_it_says_of_the_text_around(around: str, message: str, hint: str) -> None:
+    clause = "MATCH_RECOGNIZE (PARTITION BY symbol ORDER BY t MEASURES A.t AS x PATTERN (A))"
+    with pytest.raises(MotifError) as caught:
+        motif.sql(around.format(f"* FROM trades {clause}"), tables={"trades": TRADES})
+    assert message in caught.value.message
+    assert hint in (caught.value.hint or "")
+
+
+def test_a_time_that_is_none_gets_the_form_of_one() -> None:
+    query = "SELECT a.v FROM SEQ(A a; B b) WHERE b.ts > '01.03.2026'"
+    with pytest.raises(MotifError) as caught:
+        motif.match(TABLE, query)
+    assert caught.value.hint == "write it like '2026-03-01 09:00:00' or '2026-03-01'"

@@ -322,6 +322,8 @@ class CallParser(NavigationParser):
             hint = "* is only allowed in COUNT(*)"
         elif token.is_op(","):
             hint = "is there a comma too many?"
+        elif (token.is_op("<") or token.is_op(">")) and self.peek(-1).is_op("="):
+            hint = f"write {token.text}="
         self.fail_expected("an expression", hint)
 
     def refuse_query(self) -> None:

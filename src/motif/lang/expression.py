@@ -273,7 +273,7 @@ class ExpressionParser(OperandParser):
             right = self.expression(self.grammar.is_ + 1)
             return self._comparison("is not distinct from" if negated else "is distinct from", left, right, start)
         if not self.at_word("TRUE", "FALSE"):
-            self.fail_expected("NULL, TRUE, FALSE or DISTINCT FROM after IS")
+            self.fail_expected("NULL, TRUE, FALSE or DISTINCT FROM after IS", "a value is compared with =")
         test = Call(f"is {self.next().text.lower()}", (left,), self.span_from(start))
         return Call("not", (test,), self.span_from(start)) if negated else test
 

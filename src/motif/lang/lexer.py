@@ -232,7 +232,7 @@ class _Lexer:
             self._fail("unexpected `", span, 'quote names with double quotes: "name"')
         if char in "\u201c\u201d\u2018\u2019":
             self._fail(f"unexpected {char}", span, "typographic quotes do not quote; use ' or \"")
-        self._fail(f"unexpected character {char!r}", span, None)
+        self._fail(f"unexpected character {char!r}", span, "leave it out, or put the text that it is part of in quotes")
 
     def _name(self, name: str) -> None:
         following = self.text[self.pos + len(name) : self.pos + len(name) + 1]

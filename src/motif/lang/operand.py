@@ -72,7 +72,7 @@ class OperandParser(CallParser):
             return Literal(Decimal(text), token.span)
         value = float(text)
         if math.isinf(value):
-            self.fail(f"{describe(token)} is too large for a floating-point number", token.span)
+            self.fail(f"{describe(token)} is too large for a floating-point number", token.span, "write a smaller one")
         return Literal(value, token.span)
 
     def _string(self, token: Token) -> Expr:

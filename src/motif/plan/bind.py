@@ -38,7 +38,10 @@ class Names:
     def unknown(self, node: Column) -> MotifError:
         qualifies = node.span is not None and self.source[node.span.end : node.span.end + 1] == "."
         what = "column or variable" if qualifies else "column"
-        hint = did_you_mean(node.name, (*self.schema, *self.others))
+        if node.name.casefold() in (name.casefold() for name in self.others):
+            hint: str | None = f"it is a variable: name a column of it, such as {node.name}.{next(iter(self.schema))}"
+        else:
+            hint = did_you_mean(node.name, (*self.schema, *self.others))
         return QueryBindError(f"unknown {what} {node.name}", source=self.source, span=node.span, hint=hint)
 
 

@@ -164,7 +164,7 @@ class Typer:
         if node.type.kind is Kind.NULL:
             return node
         if node.type.kind not in (Kind.INTEGER, Kind.FLOAT, Kind.DECIMAL, Kind.INTERVAL):
-            raise self.error(parent, f"{parent.name} needs numbers, not {node.type}")
+            raise self.error(parent, f"{parent.name} needs numbers, not {node.type}", "CAST the value to a number")
         if lane(node.type) is Lane.CODE:
             raise self.refused(
                 parent,
