@@ -36,7 +36,7 @@ from motif.hosts.duckdb_says import in_our_words
 from motif.hosts.frames import dataset_of, is_dataset, is_path, stays, to_arrow
 from motif.hosts.given import alike, given_column, is_kept, readable, zones_of
 from motif.hosts.given_files import Files, files_of, is_remote, literal, reader_of
-from motif.hosts.interrupt import heard
+from motif.hosts.interrupt import answered, heard
 from motif.hosts.kept_plans import kept, version_of
 from motif.hosts.temporary import fresh_folder
 from motif.slips import tell
@@ -148,7 +148,7 @@ class Database:
         """Of a file that has not changed DuckDB is asked once."""
 
         def ask(sql: str) -> list[Any]:
-            return self.connection.execute(sql).fetchall()
+            return answered(self.connection, sql)
 
         state = self._states[name]
         for slip in kept(state, "dates", lambda: (ambiguous_dates(ask, quoted(name), path), True)):
@@ -165,7 +165,7 @@ class Database:
     @cached_property
     def zone(self) -> str:
         """The zone in which times with one are shown."""
-        return str(self.connection.execute("SELECT current_setting('TimeZone')").fetchall()[0][0])
+        return str(answered(self.connection, "SELECT current_setting('TimeZone')")[0][0])
 
     @property
     def unsteady(self) -> frozenset[str]:
@@ -298,7 +298,7 @@ class Database:
         wanted = {"delimiter": "Delimiter", "quote": "Quote", "header": "HasHeader"}
         wanted |= {"dates": "DateFormat", "times": "TimestampFormat"}
         sniffed = f"SELECT {', '.join(wanted.values())} FROM sniff_csv({literal(path)})"
-        [row] = self.connection.execute(sniffed).fetchall()
+        [row] = answered(self.connection, sniffed)
         told = {word: str(value) for word, value in zip(wanted, row, strict=True) if value is not None}
         return {word: value for word, value in told.items() if value and value != "(empty)"}
 
@@ -321,7 +321,7 @@ _UNSTEADY: set[str] = {"current_time", "current_timestamp", "localtime", "localt
 def _unsteady(connection: duckdb.DuckDBPyConnection) -> frozenset[str]:
     if "random" not in _UNSTEADY:
         found = "SELECT lower(function_name) FROM duckdb_functions() WHERE stability <> 'CONSISTENT'"
-        _UNSTEADY.update(name for (name,) in connection.execute(found).fetchall())
+        _UNSTEADY.update(name for (name,) in answered(connection, found))
     return frozenset(_UNSTEADY)
 
 
@@ -381,7 +381,7 @@ def _unreadable(files: Files, told: str) -> MotifError:
 def _check_capitals(connection: duckdb.DuckDBPyConnection, view: str, path: str) -> None:
     """Of the columns a and A of a file DuckDB makes a and A_1, and reads a where a query says A."""
     question = f"SELECT column_name FROM duckdb_columns() WHERE table_name = {literal(view)}"
-    names = [str(row[0]) for row in connection.execute(question).fetchall()]
+    names = [str(row[0]) for row in answered(connection, question)]
     folded = {name.casefold(): name for name in reversed(names)}
     for name in names:
         own, _, number = name.rpartition("_")
@@ -429,7 +429,7 @@ def _opened(room: Room, files: tuple[str, ...]) -> duckdb.DuckDBPyConnection:
         "SET GLOBAL enable_external_access = false",
         "SET GLOBAL lock_configuration = true",
     ):
-        instance.execute(setting)
+        answered(instance, setting)
     return instance
 
 

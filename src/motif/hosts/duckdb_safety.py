@@ -14,6 +14,7 @@ from typing import Any
 import duckdb
 
 from motif.errors import LimitExceeded
+from motif.hosts.interrupt import answered
 
 _STATEMENT = {"SELECT_NODE", "SET_OPERATION_NODE", "RECURSIVE_CTE_NODE", "CTE_NODE"}
 _TABLES = {"BASE_TABLE", "EMPTY", "EXPRESSION_LIST", "JOIN", "PIVOT", "SHOW_REF", "SUBQUERY", "TABLE_FUNCTION"}
@@ -115,7 +116,7 @@ def _judge(sql: str, cursor: duckdb.DuckDBPyConnection) -> Judged:
         raise Unsafe("PIVOT without its values makes a type", "list the values: PIVOT t ON c IN ('a', 'b')")
     if kind != duckdb.StatementType.SELECT:
         raise Unsafe(f"{kind.name} is not a query", "Motif runs queries only: SELECT, WITH, FROM, VALUES")
-    [(text,)] = cursor.execute("SELECT json_serialize_sql(?::VARCHAR)", [sql]).fetchall()
+    [(text,)] = answered(cursor, "SELECT json_serialize_sql(?::VARCHAR)", sql)
     try:
         tree = json.loads(text)
     except RecursionError:
@@ -212,7 +213,7 @@ def _is_allowed(name: str, cursor: duckdb.DuckDBPyConnection) -> bool:
 def _functions(cursor: duckdb.DuckDBPyConnection) -> dict[str, list[_Facts]]:
     if not _CATALOGUE:
         found = "SELECT lower(function_name), function_type, has_side_effects, macro_definition FROM duckdb_functions()"
-        for name, *facts in cursor.execute(found).fetchall():
+        for name, *facts in answered(cursor, found):
             _CATALOGUE.setdefault(name, []).append((facts[0], facts[1], facts[2]))
     return _CATALOGUE
 

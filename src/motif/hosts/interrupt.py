@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import lru_cache
-from typing import TypeVar
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 ASKED_AGAIN = 0.05
@@ -27,6 +27,17 @@ def heard(work: Callable[[], T], stop: Callable[[], None]) -> T:
     except BaseException:
         _end(future, stop)
         raise
+
+
+def answered(connection: Any, sql: str, *parameters: Any) -> list[tuple[Any, ...]]:
+    """The rows of a short question; if Ctrl-C comes while the host answers it, the host says so in its own way."""
+    try:
+        found: list[tuple[Any, ...]] = connection.execute(sql, list(parameters)).fetchall()
+    except RuntimeError as error:
+        if str(error) != "Query interrupted":
+            raise
+        raise KeyboardInterrupt from None
+    return found
 
 
 def _end(future: Future[T], stop: Callable[[], None]) -> None:
