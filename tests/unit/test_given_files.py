@@ -106,3 +106,22 @@ def test_mistakes_are_told(folder: Path, data: Any, message: str, hint: str) -> 
         motif.match(data(), COUNT)
     assert message in caught.value.message
     assert hint in (caught.value.hint or "")
+
+
+def test_dates_are_looked_for_in_the_way_that_the_caller_says(tmp_path: Path) -> None:
+    """The bytes of another encoding, and delimiters that are not found out."""
+    path = tmp_path / "sales.csv"
+    path.write_bytes("day;shop;amount\n03/01/2026;J\u00f6rg;1,5\n04/01/2026;Zo\u00eb;2,5\n".encode("latin-1"))
+    given = motif.files(path, delimiter=";", decimal=",", encoding="latin-1")
+    with pytest.warns(motif.MotifWarning, match="dates in column day of .* can be read in two ways"):
+        found = motif.sql("SELECT shop, amount FROM sales ORDER BY shop", tables={"sales": given})
+    assert found.to_pylist() == [{"shop": "J\u00f6rg", "amount": 1.5}, {"shop": "Zo\u00eb", "amount": 2.5}]
+
+
+@pytest.mark.parametrize("option", [{"encoding": "klingon"}, {"dates": "%Q"}, {"skip": -1}])
+def test_options_that_csv_files_do_not_take(tmp_path: Path, option: dict[str, Any]) -> None:
+    path = tmp_path / "sales.csv"
+    path.write_text("day;shop\n03/01/2026;ann\n")
+    with pytest.raises(motif.MotifError, match=r"^cannot read .*: .*\n  hint: say how it is written") as caught:
+        motif.sql("SELECT count(*) AS n FROM sales", tables={"sales": motif.files(path, **option)})
+    assert "\n" not in caught.value.message

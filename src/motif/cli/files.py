@@ -133,7 +133,7 @@ def how_read(tables: Mapping[str, Files]) -> Iterator[str]:
         columns = ", ".join(f"{column} {kind}" for column, kind in database.describe(f"SELECT * FROM {_quoted(name)}"))
         yield f"{name}: {shown(columns)}"
         if each.reader == "read_csv":
-            yield f"  {', '.join(f'{word} {value}' for word, value in database.seen_in(each.paths[0]).items())}"
+            yield f"  {', '.join(f'{word} {value}' for word, value in database.seen_in(each).items())}"
 
 
 def rows_of(tables: Mapping[str, Files]) -> int | None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from motif.errors import MotifWarning
+from motif.hosts.given_files import Files
 
 SAMPLE = 20_480
 """Rows from which DuckDB tells the format of a file."""
@@ -18,9 +19,9 @@ Ask = Callable[[str], list[Any]]
 """Rows that DuckDB gives for a query of ours."""
 
 
-def ambiguous_dates(ask: Ask, view: str, path: str) -> list[MotifWarning]:
+def ambiguous_dates(ask: Ask, view: str, files: Files) -> list[MotifWarning]:
     """What to say of a CSV file that `view` (a name in quotes) shows."""
-    return list(_ambiguous_dates(ask, view, path)) if _may_have_such(path) else []
+    return list(_ambiguous_dates(ask, view, files)) if _may_have_such(files.paths[0]) else []
 
 
 def _may_have_such(path: str) -> bool:
@@ -32,9 +33,9 @@ def _may_have_such(path: str) -> bool:
         return _DAY_OR_MONTH_FIRST.search(opened.read(_BEGINNING)) is not None
 
 
-def _ambiguous_dates(ask: Ask, view: str, path: str) -> Iterator[MotifWarning]:
-    literal = "'" + path.replace("'", "''") + "'"
-    [(date, timestamp, columns)] = ask(f"SELECT DateFormat, TimestampFormat, Columns FROM sniff_csv({literal})")
+def _ambiguous_dates(ask: Ask, view: str, files: Files) -> Iterator[MotifWarning]:
+    path = files.paths[0]
+    [(date, timestamp, columns)] = ask(f"SELECT DateFormat, TimestampFormat, Columns FROM {files.sniffed}")
     forms = {"DATE": date, "TIMESTAMP": timestamp}
     for name, form in ((column["name"], forms.get(column["type"]) or "") for column in columns):
         if not form.startswith(("%d", "%-d", "%m", "%-m")):

@@ -142,16 +142,16 @@ class Database:
                 _show(self.connection, "TEMP VIEW", name, files[name])
         for name, each in files.items():
             if each.reader == "read_csv" and not each.says_dates:
-                self._tell_dates(name, each.paths[0])
+                self._tell_dates(name, each)
 
-    def _tell_dates(self, name: str, path: str) -> None:
+    def _tell_dates(self, name: str, files: Files) -> None:
         """Of a file that has not changed DuckDB is asked once."""
 
         def ask(sql: str) -> list[Any]:
             return answered(self.connection, sql)
 
         state = self._states[name]
-        for slip in kept(state, "dates", lambda: (ambiguous_dates(ask, quoted(name), path), True)):
+        for slip in kept(state, "dates", lambda: (ambiguous_dates(ask, quoted(name), files), True)):
             tell(slip)
 
     def given(self, relation: str) -> str | pa.Table | None:
@@ -293,12 +293,11 @@ class Database:
         with suppress(duckdb.Error):
             self.connection.unregister(name)
 
-    def seen_in(self, path: str) -> dict[str, str]:
+    def seen_in(self, files: Files) -> dict[str, str]:
         """How a CSV file looks to be written."""
         wanted = {"delimiter": "Delimiter", "quote": "Quote", "header": "HasHeader"}
         wanted |= {"dates": "DateFormat", "times": "TimestampFormat"}
-        sniffed = f"SELECT {', '.join(wanted.values())} FROM sniff_csv({literal(path)})"
-        [row] = answered(self.connection, sniffed)
+        [row] = answered(self.connection, f"SELECT {', '.join(wanted.values())} FROM {files.sniffed}")
         told = {word: str(value) for word, value in zip(wanted, row, strict=True) if value is not None}
         return {word: value for word, value in told.items() if value and value != "(empty)"}
 
@@ -375,7 +374,11 @@ def _unreadable(files: Files, told: str) -> MotifError:
     if "not utf-8" in told.lower():
         hint = "say what it is, encoding=latin-1 for one: --csv on the command line, motif.files(...) in Python"
         return MotifError(f"{files} is not UTF-8", hint=hint)
-    return MotifError(f"cannot read {files}: {told}")
+    hint = "is it the right file, and is it whole?"
+    if files.reader == "read_csv":
+        hint = "say how it is written: motif.files(path, delimiter=..., ...) in Python, --csv on the command line"
+    first = told.splitlines()[0] if told else "it is damaged"
+    return MotifError(f"cannot read {files}: {first}", hint=hint)
 
 
 def _check_capitals(connection: duckdb.DuckDBPyConnection, view: str, path: str) -> None:

@@ -87,8 +87,16 @@ class Files:
         parts = [literal(self.paths[0])]
         if len(self.paths) > 1:
             parts = [f"[{', '.join(map(literal, self.paths))}]", "union_by_name = true"]
-        parts += [f"{CSV_OPTIONS[name]} = {_value(value)}" for name, value in self.options]
-        return f"{self.reader}({', '.join(parts)})"
+        return f"{self.reader}({', '.join([*parts, *self._options])})"
+
+    @property
+    def _options(self) -> list[str]:
+        return [f"{CSV_OPTIONS[name]} = {_value(value)}" for name, value in self.options]
+
+    @property
+    def sniffed(self) -> str:
+        """What finds out, of the first CSV file, what the caller does not say."""
+        return f"sniff_csv({', '.join([literal(self.paths[0]), *self._options])})"
 
     @property
     def says_dates(self) -> bool:
