@@ -127,6 +127,10 @@ CASES: dict[str, Case] = {
     "lists, consumed": matching(
         "SELECT a.k, COUNT(b) AS n, c.v FROM SEQ(A a; B b+; C c) WHERE [k] WITHIN 8 s CONSUMING ALL"
     ),
+    "lists that are computed with": matching(
+        "SELECT a.k, SUM(CAST(b.v AS INT)) AS s, EVERY(b.v > 0) AS e, ARRAY_AGG(b.v ORDER BY b.v DESC, b.ts) AS l,"
+        " LAST(CAST(b.v AS STRING)) AS z FROM SEQ(A a; B b+; C c) WHERE [k] WITHIN 8 s"
+    ),
     "stack": matching(STACK),
     "inputs": named,
     "statement": statement,
@@ -345,6 +349,10 @@ def mistakes(stream: DataFrame, table: DataFrame) -> dict[str, tuple[Callable[[]
             "`v` is double in the stream and int in the archive",
         ),
         "stack": (lambda: motif.match(stream, STACK, archive=table, **late), "several queries"),
+        "aggregate": (
+            lambda: motif.match(stream, "SELECT std(b.v) AS s FROM SEQ(A a; B b+; C c) WITHIN 8 s", **late),
+            "not supported in a stream on Spark: an aggregate of Spark over the rows of a match",
+        ),
     }
 
 
