@@ -67,8 +67,9 @@ def test_motif_stream_gives_what_motif_match_gives() -> None:
         except (motif.UnsupportedQuery, motif.QueryDataError):
             continue
         except motif.QueryBindError as error:
-            assert "alone is any event, but" in error.message  # a variable that has the name of a class
-            continue
+            if "alone is any event, but" in error.message:  # a variable that has the name of a class
+                continue
+            raise
         found = [stream.push(piece) for piece in _arriving(rng, table, time, case.lateness)]
         found_in_all = pa.concat_tables([*found, stream.close()])
         assert found_in_all.schema == expected.schema, case.text
