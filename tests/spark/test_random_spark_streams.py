@@ -87,7 +87,7 @@ def row_case(spark: SparkSession, number: int, rng: random.Random, live: LiveOpt
 
     def stage(frame: DataFrame) -> Stage:
         source = batch.SparkSource(frame)
-        return Chain(live, spark).stage(plan(query, source), source, Functions({}), ("match",))
+        return Chain(live).stage(plan(query, source), source, Functions({}), ("match",))
 
     return Case(number, text, rows, lambda frame: batch.match_frame(frame, query), stage)
 
@@ -116,7 +116,7 @@ def event_case(spark: SparkSession, number: int, rng: random.Random, live: LiveO
         return with_hidden_key(plan_events(query, SparkSource(frame), Stream()), STREAM)
 
     def stage(frame: DataFrame) -> Stage:
-        return Chain(live, spark).stage(program(frame), SparkSource(frame), Functions({}), ("match",))
+        return Chain(live).stage(program(frame), SparkSource(frame), Functions({}), ("match",))
 
     return Case(
         number,
