@@ -170,6 +170,8 @@ import numpy as np
 from motif.kernels import build
 from motif.kernels.native import Native
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have its background jobs ignore it
+
 class Interrupting(importlib.abc.MetaPathFinder):
     left = 1
     def find_spec(self, name, path, target=None):
