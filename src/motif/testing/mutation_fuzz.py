@@ -1,8 +1,9 @@
 """Queries with mistakes in them: whatever a text says, the answer is right or the error is one of ours.
 
 `python -m motif.testing.mutation_fuzz --cases 50000` runs a campaign; a case is one text. Texts of random queries have
-tokens dropped, swapped, doubled, or others of the query put in their place. What is still a query is answered as the
-reference answers it; what is none is a `MotifError`, and `check` finds it without reading a row.
+tokens dropped, swapped, doubled, or others of the query put in their place. A clause that is still one is answered as
+the reference answers it; of an event query only `check` and `match` are held against each other. What is no query is a
+`MotifError`, and `check` finds it without reading a row. Answers that the reference did not judge are counted apart.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from motif.testing.tables import to_arrow
 PARTITIONS = 4
 TEXTS = 20
 """Mutated texts of one query."""
+NOT_JUDGED = "answered, not judged by the reference"
 
 
 def check_seed(seed: int, *, compiled: bool = False) -> Tally:  # noqa: ARG001 - what is compiled is the same text
@@ -51,16 +53,18 @@ def mutated(rng: random.Random, text: str) -> str:
     """The text with one to three slips in it."""
     for _ in range(rng.choice((1, 1, 1, 2, 3))):
         try:
-            spans = [token.span for token in list(tokenize(text).items)[:-1]]
+            tokens = list(tokenize(text).items)[:-1]
         except MotifError:
             return text
-        if len(spans) < 2:
+        if len(tokens) < 2:
             return text
-        one, other = (text[span.start : span.end] for span in (rng.choice(spans), rng.choice(spans)))
-        at = rng.randrange(len(spans))
+        spans = [token.span for token in tokens]
+        at = rng.randrange(len(tokens))
+        alike = [token.span for token in tokens if token.kind is tokens[at].kind]  # often still a query
+        one, other = (text[span.start : span.end] for span in (rng.choice(spans), rng.choice(alike)))
         span, here = spans[at], text[spans[at].start : spans[at].end]
         following = spans[min(at + 1, len(spans) - 1)]
-        match rng.randrange(6):
+        match rng.randrange(9):
             case 0:
                 text = text[: span.start] + text[span.end :]
             case 1:
@@ -71,8 +75,10 @@ def mutated(rng: random.Random, text: str) -> str:
                 text = text[: span.start] + moved + (between or " ") + here + text[following.end :]
             case 3:
                 text = text[: span.start] + f"{here} {one}" + text[span.end :]
+            case 4:
+                text = text[: span.start] + one + text[span.end :]
             case _:
-                text = text[: span.start] + rng.choice((one, other)) + text[span.end :]
+                text = text[: span.start] + other + text[span.end :]
     return text
 
 
@@ -82,7 +88,6 @@ def _try_all(rng: random.Random, tally: Tally, seed: int, text: str, answer: Cal
         tally.cases += 1
         try:
             problem = answer(slipped)
-            tally.matched += problem is None
         except LimitExceeded:
             tally.too_long += 1
         except MotifError:
@@ -90,7 +95,11 @@ def _try_all(rng: random.Random, tally: Tally, seed: int, text: str, answer: Cal
         except Exception:  # noqa: BLE001 - whatever is not ours is a finding
             tally.differences.append(f"seed {seed}: not one of our errors\n{slipped}\n{traceback.format_exc(limit=-6)}")
         else:
-            if problem is not None:
+            if problem is None:
+                tally.matched += 1
+            elif problem == NOT_JUDGED:
+                tally.features[NOT_JUDGED] += 1
+            else:
                 tally.differences.append(f"seed {seed}: {problem}\n{slipped}")
 
 
@@ -105,9 +114,9 @@ def _rows(text: str, rows: list[dict[str, object]], table: pa.Table) -> str | No
     try:
         expected = by_reference(query, rows, table)
     except (NotImplementedError, ValueError, TypeError, KeyError, AttributeError, ArithmeticError, AssertionError):
-        return None  # of a type or function that the reference does not know
+        return NOT_JUDGED  # of a type or function that the reference does not know
     if isinstance(expected, str) or isinstance(got, str) or _divides_by_values(query):
-        return None  # which rows are computed at all is the host's business
+        return NOT_JUDGED  # which rows are computed at all is the host's business
     folded, found = ([_plain(row) for row in answer] for answer in (expected, got))
     return None if same_answer(folded, found) else f"differs from the reference: {expected[:3]} and {got[:3]}"
 
@@ -130,16 +139,16 @@ def _events(text: str, events: pa.Table) -> str | None:
     found = [one for one in motif.check(text, data=events) if one.severity == "error"]
     try:
         motif.match(events, text)
-    except QueryDataError:
-        return None
     except MotifError as error:
-        return None if found or _is_of_data(error) else f"check finds nothing, but: {error}"
-    return f"check finds {found[0]}, but there is an answer" if found else None
+        if found or _is_of_data(error):
+            raise
+        return f"check finds nothing, but: {error}"
+    return f"check finds {found[0]}, but there is an answer" if found else NOT_JUDGED
 
 
 def _is_of_data(error: MotifError) -> bool:
     """Told from the events themselves, which `check` does not read."""
-    return "is a class of the events" in error.message
+    return isinstance(error, QueryDataError) or "is a class of the events" in error.message
 
 
 def main(arguments: list[str] | None = None) -> int:
