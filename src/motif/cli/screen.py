@@ -206,7 +206,8 @@ def show_warning(text: str) -> None:
 def summary(rows_in: int, rows_out: int, seconds: float) -> str:
     """The closing line."""
     speed = f", {rows_in / seconds:,.0f} rows/s" if rows_in and seconds > 0 else ""
-    return f"{rows_in:,} rows in, {rows_out:,} rows out, {seconds:.2f} s{speed}"
+    counts = (f"{count:,} row{'' if count == 1 else 's'} {way}" for count, way in ((rows_in, "in"), (rows_out, "out")))
+    return f"{', '.join(counts)}, {seconds:.2f} s{speed}"
 
 
 def events_summary(candidates: int, matches: int, seconds: float) -> str:
