@@ -163,6 +163,7 @@ def sql(
     emit: Sequence[str] | str | None = None,
     buckets: int = 16,
     strict: bool = False,
+    strategy: str | None = None,
 ) -> Any:
     """Answer a whole SQL statement with MATCH_RECOGNIZE clauses in it.
 
@@ -172,12 +173,14 @@ def sql(
     A clause over a stream (a view of `spark.readStream`) makes the result a streaming DataFrame; `lateness`, `emit` and
     `buckets` are as for `match`.
 
-    A likely slip is a `MotifWarning`, and with `strict` an error.
+    A likely slip is a `MotifWarning`, and with `strict` an error. `strategy` overrules how it is matched: "sequential",
+    "partitions" or "pieces"; `motif.explain` shows what is chosen without it, and why.
     """
     from motif import api, options, slips
 
+    live = options.LiveOptions(lateness, emit, buckets=buckets)
     with slips.told(strict=strict):
-        return api.sql(query, tables=tables, spark=spark, live=options.LiveOptions(lateness, emit, buckets=buckets))
+        return api.sql(query, tables=tables, spark=spark, live=live, strategy=strategy)
 
 
 @only_ours
@@ -195,13 +198,16 @@ def match(
     archive: Any = None,
     buckets: int = 16,
     strict: bool = False,
+    strategy: str | None = None,
 ) -> Any:
     """Matches of one query over `data`, as the kind of table that `data` is.
 
     `data` is an Arrow, pandas or Polars table, a path (which gives a `pyarrow.Table`), or a Spark DataFrame. `query` is
     a `MATCH_RECOGNIZE ( ... )` clause, a query of the event language, one made with the builder, or several event
     queries (a list, or one text with `;` between them), each of which sees the matches of those before it as events;
-    the result is that of the last. A likely slip is a `MotifWarning`, and with `strict` an error.
+    the result is that of the last. A likely slip is a `MotifWarning`, and with `strict` an error. `strategy` overrules
+    how it is matched ("sequential", "partitions", "pieces", "shared", "slices", "buckets"); one that cannot give the
+    exact answer says why. `motif.explain` shows what is chosen without it.
 
     The next are for event queries. `data` may then be a mapping of several inputs; one without a class column has the
     class of its name. `time` (default `ts`) and `type` (default `type`) name the columns with the time and the class of
@@ -218,7 +224,8 @@ def match(
 
     given = options.EventOptions(time, type, order_by, functions or {})
     with slips.told(strict=strict):
-        return api.match(data, query, given, options.LiveOptions(lateness, emit, on_error, archive, buckets))
+        live = options.LiveOptions(lateness, emit, on_error, archive, buckets)
+        return api.match(data, query, given, live, strategy=strategy)
 
 
 @only_ours
@@ -409,8 +416,11 @@ def explain(
     type: str | None = None,  # noqa: A002 - the word for it
     order_by: str | Sequence[str] = (),
     functions: Mapping[str, Callable[..., Any]] | None = None,
+    strategy: str | None = None,
 ) -> Explanation:
     """How a query will be answered: print it, or let a notebook draw it. No row is read.
+
+    `.plan` is the physical plan as a value: what is read, moved, arranged, matched, gathered and finished.
 
     A statement takes `tables` or `spark`, an event query `data` and what `match` takes with it. Without any of them the
     text alone is explained.
@@ -418,7 +428,7 @@ def explain(
     from motif import api, options
 
     given = options.EventOptions(time, type, order_by, functions or {})
-    return api.explain(query, tables=tables, spark=spark, data=data, options=given)
+    return api.explain(query, tables=tables, spark=spark, data=data, options=given, strategy=strategy)
 
 
 @only_ours

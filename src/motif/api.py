@@ -16,10 +16,13 @@ from motif.lang.snoop import diagnose_events, looks_like_events
 from motif.lang.statement import diagnose, parse_clause, parse_statement
 from motif.options import EventOptions, LiveOptions, event_parts, is_events, parsed_queries, tell_slips, text_of
 from motif.plan.events.slips import tell_any_events
+from motif.plan.physical.choose import strategy_named
+from motif.plan.physical.plan import Strategy
 from motif.slips import listening
 
 if TYPE_CHECKING:
     from motif.explanation import Explanation
+    from motif.hosts.duckdb_database import Progress
     from motif.recipes import Funnel
     from motif.report import Report
 
@@ -27,38 +30,62 @@ if TYPE_CHECKING:
 EVENTS, LIVE = EventOptions(), LiveOptions()
 
 
-def sql(query: str, *, tables: Mapping[str, Any] | None, spark: Any, live: LiveOptions = LIVE) -> Any:
-    """See `motif.sql`."""
+def sql(
+    query: str,
+    *,
+    tables: Mapping[str, Any] | None,
+    spark: Any,
+    live: LiveOptions = LIVE,
+    strategy: str | None = None,
+    progress: Progress | None = None,
+) -> Any:
+    """See `motif.sql`; `progress` is told how many rows more have been read."""
+    wanted = strategy_named(strategy)
     _one_host(tables, spark)
     _refuse_for_sql(query)
     if spark is not None:
         from motif.hosts.spark import stream
 
-        return stream.run_statement(parse_statement(query, "spark"), spark, live)
+        return stream.run_statement(parse_statement(query, "spark"), spark, live, wanted)
     live.refuse_for_tables()
     from motif.hosts import duckdb
 
-    return duckdb.run_statement(parse_statement(query, "duckdb"), tables or {})
+    return duckdb.run_statement(parse_statement(query, "duckdb"), tables or {}, wanted=wanted, progress=progress)
 
 
-def match(data: Any, query: Any, options: EventOptions = EVENTS, live: LiveOptions = LIVE) -> Any:
-    """See `motif.match`."""
+def match(
+    data: Any,
+    query: Any,
+    options: EventOptions = EVENTS,
+    live: LiveOptions = LIVE,
+    *,
+    strategy: str | None = None,
+    progress: Progress | None = None,
+) -> Any:
+    """See `motif.match`; `progress` is told how many rows more have been read."""
+    wanted = strategy_named(strategy)
     if not _is_streaming(data):
         live.refuse_for_tables()
     if isinstance(query, str) and not is_events(query):
         options.refuse_for_rows()
-        return _match_rows(data, query, live)
+        return _match_rows(data, query, live, wanted)
     parsed = parsed_queries(query, _dialect(data))
     if isinstance(parsed, RowQuery):
         options.refuse_for_rows()
-        return _match_rows(data, parsed, live)
+        return _match_rows(data, parsed, live, wanted)
     tell_slips(parsed)
     if _is_streaming(data):
         from motif.hosts.spark import stream
 
-        return stream.match_stack(data, parsed, options.stream, options.functions, live)
-    found = _event_host(data).match_stack(data, parsed, options.stream, options.functions)
-    return found if _on_spark(data) else like(found, _sample(data))
+        return stream.match_stack(data, parsed, options.stream, options.functions, live, wanted)
+    if _on_spark(data):
+        from motif.hosts.spark import events
+
+        return events.match_stack(data, parsed, options.stream, options.functions, wanted)
+    from motif.hosts import duckdb_events
+
+    found = duckdb_events.match_stack(data, parsed, options.stream, options.functions, wanted=wanted, progress=progress)
+    return like(found, _sample(data))
 
 
 def show(query: Any, data: Any, options: EventOptions, title: str) -> Report:
@@ -125,16 +152,18 @@ def _dialect(data: Any) -> Literal["duckdb", "spark"]:
     return "spark" if _on_spark(data) else "duckdb"
 
 
-def _match_rows(data: Any, clause: str | RowQuery, live: LiveOptions) -> Any:
+def _match_rows(data: Any, clause: str | RowQuery, live: LiveOptions, wanted: Strategy | None) -> Any:
     if is_spark(data):
         from motif.hosts.spark import batch, stream
 
         parsed = _clause(clause, "spark")
-        return stream.match_frame(data, parsed, live) if _is_streaming(data) else batch.match_frame(data, parsed)
+        if _is_streaming(data):
+            return stream.match_frame(data, parsed, live, wanted)
+        return batch.match_frame(data, parsed, wanted)
     from motif.hosts import duckdb
 
     query = _clause(clause, "duckdb")
-    return like(duckdb.match_table(data, query), data)
+    return like(duckdb.match_table(data, query, wanted=wanted), data)
 
 
 def _clause(clause: str | RowQuery, dialect: Literal["duckdb", "spark"]) -> RowQuery:
@@ -164,18 +193,42 @@ def _sample(data: Any) -> Any:
 
 
 def explain(
-    query: Any, *, tables: Mapping[str, Any] | None, spark: Any, data: Any, options: EventOptions
+    query: Any,
+    *,
+    tables: Mapping[str, Any] | None,
+    spark: Any,
+    data: Any,
+    options: EventOptions,
+    strategy: str | None = None,
 ) -> Explanation:
     """See `motif.explain`."""
-    from motif.explanation import explain_events, explain_statement
+    from motif import explanation
 
+    wanted = strategy_named(strategy)
     if is_events(query):
         events = _inputs(tables, spark, data)
         parsed = parsed_queries(query, _dialect(events))
         assert isinstance(parsed, list)
-        return explain_events(parsed, events, options, on_spark=_on_spark(events))
+        if events is None:
+            return explanation.explain_event_text(parsed, options)
+        host = _event_host(events)
+        return explanation.explain_events(
+            host.stack_plans(events, parsed, options.stream, options.functions, wanted=wanted)
+        )
     text = _statement_text(query, tables, spark, data, options)
-    return explain_statement(text, tables or {}, spark)
+    if spark is not None:
+        from motif.hosts.spark import batch
+
+        statement = parse_statement(text, "spark")
+        return explanation.explain_statement(statement, batch.statement_plans(statement, spark, wanted=wanted))
+    if tables:
+        from motif.hosts import duckdb
+
+        statement = parse_statement(text, "duckdb")
+        return explanation.explain_statement(statement, duckdb.statement_plans(statement, tables, wanted=wanted))
+    if _begins_clause(text):
+        return explanation.explain_clause_text(parse_clause(text, "duckdb"))
+    return explanation.explain_statement_text(parse_statement(text, "duckdb"))
 
 
 def check(

@@ -121,6 +121,9 @@ CsvOptions = Annotated[
     typer.Option("--csv", metavar="OPTIONS", help="How CSV files are written, such as 'delimiter=;,decimal=,'."),
 ]
 HostOption = Annotated[Host, typer.Option("--host", help="The engine around the matching.")]
+StrategyOption = Annotated[
+    str | None, typer.Option("--strategy", help="How to match, instead of what `motif explain` shows.")
+]
 TimeColumn = Annotated[
     str | None, typer.Option("--time", metavar="COLUMN", help="Event queries: when an event was.  [default: ts]")
 ]
@@ -244,6 +247,7 @@ def run(
     columns: following.Columns = None,
     on_error: following.OnErrorOption = None,
     strict: Strict = False,
+    strategy: StrategyOption = None,
 ) -> None:
     """Answer a query over files; show the result or write it to a file."""
     del strict  # `_listen` reads it
@@ -263,10 +267,11 @@ def run(
     if report is not None:
         check_folder(report)
     if is_event_query(text):
-        answer = _events(text, tables, options, host)
+        answer = _events(text, tables, options, host, strategy)
     else:
         options.refuse_for_rows()
-        answer = _on_spark(text, tables) if host is Host.SPARK else _in_process(text, tables)
+        run_statement = _on_spark if host is Host.SPARK else _in_process
+        answer = run_statement(text, tables, strategy)
     if output is not None and output != STANDARD_OUTPUT:
         write_table(answer.table, output)
     elif (shape := following.printed_as(form, to_pipe=output == STANDARD_OUTPUT or not sys.stdout.isatty())) is None:
@@ -280,33 +285,29 @@ def run(
         _write_report(report, text, tables, options)
 
 
-def _events(text: str, tables: dict[str, Files], options: EventOptions, host: Host) -> _Answer:
+def _events(text: str, tables: dict[str, Files], options: EventOptions, host: Host, strategy: str | None) -> _Answer:
     from motif.cli import events
 
     run_events = events.run_on_spark if host is Host.SPARK else events.run_in_process
-    return _Answer(*run_events(text, tables, options), of_events=True)
+    return _Answer(*run_events(text, tables, options, strategy), of_events=True)
 
 
-def _in_process(text: str, tables: dict[str, Files]) -> _Answer:
-    from motif.hosts import duckdb
-    from motif.lang.statement import parse_statement
+def _in_process(text: str, tables: dict[str, Files], strategy: str | None) -> _Answer:
+    from motif import api
 
     begin = time.perf_counter()
     with screen.Waiting("matching", rows_of(tables)) as waiting:
-        table = duckdb.run_statement(parse_statement(text, "duckdb"), tables, progress=waiting.advance)
+        table = api.sql(text, tables=tables, spark=None, strategy=strategy, progress=waiting.advance)
     return _Answer(table, waiting.rows, time.perf_counter() - begin)
 
 
-def _on_spark(text: str, tables: dict[str, Files]) -> _Answer:
+def _on_spark(text: str, tables: dict[str, Files], strategy: str | None) -> _Answer:
+    from motif import api
     from motif.cli.on_spark import collected, spark_with
-    from motif.lang.statement import parse_statement
 
-    statement = parse_statement(text, "spark")
     with screen.Waiting("running on Spark"), spark_with(tables) as session:
-        from motif.hosts.spark import batch
-
         begin = time.perf_counter()
-        table = collected(batch.run_statement(statement, session))
+        table = collected(api.sql(text, tables=None, spark=session, strategy=strategy))
         seconds = time.perf_counter() - begin
         rows_in = sum(session.table(f"`{name.replace('`', '``')}`").count() for name in tables)
     return _Answer(table, rows_in, seconds)
@@ -393,12 +394,13 @@ def explain(
     type_column: TypeColumn = None,
     order_by: OrderBy = None,
     functions: FunctionsOption = None,
+    strategy: StrategyOption = None,
 ) -> None:
     """Show the plan: conditions, automaton or joins, and what the host does around them."""
     text, tables = read_query(query), table_files(table_paths(table or []), csv)
     if output is not None:
         check_folder(output)
-    plan = _plan(text, tables, host, event_options(time_column, type_column, order_by, functions))
+    plan = _plan(text, tables, host, event_options(time_column, type_column, order_by, functions), strategy)
     shown = {Format.TEXT: str(plan), Format.MERMAID: plan.mermaid, Format.SVG: plan.svg, Format.HTML: plan.html}[form]
     if output is None:
         typer.echo(shown.rstrip("\n"))
@@ -406,20 +408,19 @@ def explain(
         write_text(shown, output)
 
 
-def _plan(text: str, tables: dict[str, Files], host: Host, options: EventOptions) -> Explanation:
-    from motif.explanation import explain_statement
+def _plan(text: str, tables: dict[str, Files], host: Host, options: EventOptions, strategy: str | None) -> Explanation:
+    from motif import api
 
     if is_event_query(text):
         from motif.cli import events
 
-        return events.plan(text, tables, options, on_spark=host is Host.SPARK)
-    options.refuse_for_rows()
+        return events.plan(text, tables, options, strategy, on_spark=host is Host.SPARK)
     if host is Host.DUCKDB:
-        return explain_statement(text, tables, None)
+        return api.explain(text, tables=tables, spark=None, data=None, options=options, strategy=strategy)
     from motif.cli.on_spark import spark_with
 
     with screen.Waiting("planning on Spark"), spark_with(tables) as session:
-        return explain_statement(text, {}, session)
+        return api.explain(text, tables=None, spark=session, data=None, options=options, strategy=strategy)
 
 
 # -- version --------------------------------------------------------------------------------------------

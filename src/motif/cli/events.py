@@ -15,7 +15,7 @@ from motif.cli.files import rows_of
 from motif.errors import Diagnostic, MotifError
 from motif.hosts.given_files import Files
 from motif.ir.event import EventQuery
-from motif.options import EventOptions, parsed_queries, tell_slips
+from motif.options import EventOptions, parsed_queries
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -80,35 +80,33 @@ def _needed(tables: Mapping[str, Any]) -> None:
 # -- run ------------------------------------------------------------------------------------------------
 
 
-def run_in_process(text: str, tables: dict[str, Files], options: EventOptions) -> tuple[pa.Table, int, float]:
+def run_in_process(
+    text: str, tables: dict[str, Files], options: EventOptions, strategy: str | None
+) -> tuple[pa.Table, int, float]:
     """The matches, the number of candidate events, and the seconds it took."""
-    from motif.hosts import duckdb_events
+    from motif import api
 
     queries = parsed(text, "duckdb")
-    tell_slips(queries)
     _needed(tables)
     begin = time.perf_counter()
     with screen.Waiting("matching", rows_of(tables)) as waiting:
-        table = duckdb_events.match_stack(
-            inputs(tables, queries), queries, options.stream, options.functions, progress=waiting.advance
-        )
+        table = api.match(inputs(tables, queries), text, options, strategy=strategy, progress=waiting.advance)
     return table, waiting.rows, time.perf_counter() - begin
 
 
-def run_on_spark(text: str, tables: dict[str, Files], options: EventOptions) -> tuple[pa.Table, int, float]:
+def run_on_spark(
+    text: str, tables: dict[str, Files], options: EventOptions, strategy: str | None
+) -> tuple[pa.Table, int, float]:
     """The same on a local Spark; events that are counted are those of the files."""
+    from motif import api
     from motif.cli.on_spark import collected, frames_of, spark_with
 
     queries = parsed(text, "spark")
-    tell_slips(queries)
     _needed(tables)
     with screen.Waiting("running on Spark"), spark_with(tables) as session:
-        from motif.hosts.spark import events
-
         frames = frames_of(session, tables)
         begin = time.perf_counter()
-        found = events.match_stack(inputs(frames, queries), queries, options.stream, options.functions)
-        table = collected(found)
+        table = collected(api.match(inputs(frames, queries), text, options, strategy=strategy))
         seconds = time.perf_counter() - begin
         return table, sum(frame.count() for frame in frames.values()), seconds
 
@@ -142,17 +140,17 @@ def mistakes(
         return api.check(text, tables=None, spark=None, data=data, options=options, rows=rows)
 
 
-def plan(text: str, tables: dict[str, Files], options: EventOptions, *, on_spark: bool) -> Explanation:
+def plan(
+    text: str, tables: dict[str, Files], options: EventOptions, strategy: str | None, *, on_spark: bool
+) -> Explanation:
     """How the queries of a text will be answered."""
-    from motif.explanation import explain_events
+    from motif import api
 
-    if not tables:
-        return explain_events(parsed(text, "duckdb"), None, options, on_spark=False)
-    if not on_spark:
-        queries = parsed(text, "duckdb")
-        return explain_events(queries, inputs(tables, queries), options, on_spark=False)
+    if not on_spark or not tables:
+        data = inputs(tables, parsed(text, "duckdb")) if tables else None
+        return api.explain(text, tables=None, spark=None, data=data, options=options, strategy=strategy)
     from motif.cli.on_spark import frames_of, spark_with
 
-    queries = parsed(text, "spark")
     with screen.Waiting("planning on Spark"), spark_with(tables) as session:
-        return explain_events(queries, inputs(frames_of(session, tables), queries), options, on_spark=True)
+        data = inputs(frames_of(session, tables), parsed(text, "spark"))
+        return api.explain(text, tables=None, spark=None, data=data, options=options, strategy=strategy)

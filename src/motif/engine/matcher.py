@@ -13,8 +13,8 @@ import pyarrow as pa
 
 from motif.engine.answers import Answers, Enough
 from motif.engine.arrays import Array, Codebook, Lanes, flat, plain_type, to_lanes, truth
+from motif.engine.execution import Execution
 from motif.engine.matches import Matches
-from motif.engine.pace import pays
 from motif.engine.runs import bounds_of
 from motif.engine.threads import check_wanted
 from motif.engine.times import FURTHEST, check_times
@@ -23,23 +23,18 @@ from motif.errors import LimitExceeded, MotifError, QueryDataError
 from motif.ir.query import MatchMode, SkipTo
 from motif.kernels import search
 from motif.kernels.build import native_fold, native_reach, native_search, reach_loop, search_loop
-from motif.kernels.native import Native, are_kept
+from motif.kernels.native import Native
 from motif.plan import automaton as a
 from motif.plan.outputs import Folded
+from motif.plan.physical.plan import Running
 from motif.plan.program import Program
 from motif.plan.scalar import Const, Fold, LabelAt, Lane, Read, as_int, held, lane, scalars
 
 MOST_LABELS = 4_000_000
 STACK = 1_024
 """Entries for which the stacks of the search have room at first."""
-PAUSE_STEPS, PAUSE_STEPS_PLAIN = 1 << 29, 200_000
-"""After so many steps of all searches the loop comes back."""
-PLAIN_STEPS = 2_000_000
-"""So many are taken as plain Python, which takes as long as to compile the loop; one pause long where that is kept."""
 MOST_STEPS = 100
 """Times as many steps as one search may take are all that those of a run may take together."""
-LONG_SEARCH = 1_000
-"""Steps after which a search begins to remember dead ends together with the rows they depend on."""
 _SKIPS = {
     SkipTo.PAST_LAST: search.SKIP_PAST_LAST,
     SkipTo.NEXT: search.SKIP_NEXT,
@@ -73,9 +68,10 @@ class Standing:
 class Rows:
     """The sorted rows of one run with their partitions; columns are converted when first asked for."""
 
-    def __init__(self, program: Program, table: pa.Table, bounds: Array | None = None) -> None:
+    def __init__(self, program: Program, table: pa.Table, execution: Execution, bounds: Array | None = None) -> None:
         """`bounds`: where its partitions begin, if that is known."""
         self.program = program
+        self.execution = execution
         self.arrays = [flat(column) for column in table.columns]
         self.count = table.num_rows
         self._lanes: dict[int, Lanes] = {}
@@ -122,11 +118,6 @@ class Rows:
         }
 
 
-def is_worth_compiling(program: Program, rows: int) -> bool:
-    """Whether the loop over so many rows is to be a compiled one."""
-    return not program.asks and pays(rows, partial(loops_of, program))
-
-
 def loops_of(program: Program) -> list[Native]:
     """All compiled loops that it takes."""
     folds = [leaf for leaf in program.outputs.leaves if isinstance(leaf, Folded)]
@@ -150,22 +141,18 @@ class Run:
         self,
         rows: Rows,
         standing: Standing,
-        *,
-        compiled: bool,
+        running: Running,
         answers: Answers | None = None,
-        may_compile: bool = False,
     ) -> None:
-        """`answers`: what the host has said about these rows in runs before.
-
-        `may_compile`: once it has taken many steps as plain Python.
-        """
-        self.may_compile = may_compile and not compiled
+        """`running`: how the loop runs; `answers`: what the host has said about these rows in runs before."""
+        self.execution = rows.execution
+        self.may_compile = running is Running.PLAIN_FIRST
         self.steps = 0
         """Of all searches together, as far as they are known."""
         self.rows = rows
         self.program = rows.program
         self.standing = standing
-        self.compiled = compiled and not rows.program.asks
+        self.compiled = running is Running.COMPILED and not rows.program.asks
         self.answers = Answers(rows) if answers is None and rows.program.asks else answers
 
     def matches(self) -> Iterator[Matches]:
@@ -190,7 +177,7 @@ class Run:
             failure: Exception | None = None
             found: list[Matches] = []
             try:
-                found = list(Run(self.rows, standing, compiled=False, answers=answers)._matches())
+                found = list(Run(self.rows, standing, Running.PLAIN, answers)._matches())
             except (MotifError, OverflowError, Enough) as error:
                 failure = error
             if not answers.resolve():
@@ -216,8 +203,8 @@ class Run:
             status = loop(*fixed[:-2], state, fixed[-2], *stacks, *spaces, labels, fixed[-1])
             check_wanted()
             found, written = int(state[search.FOUND]), int(state[search.WRITTEN])
-            if self.may_compile and status == search.TOO_MANY_STEPS and self.program.limits.match_steps > PLAIN_STEPS:
-                status, self.steps = search.PAUSED, PLAIN_STEPS  # compiled, the search may be longer
+            if status == search.TOO_MANY_STEPS and self._step_limit() < self.program.limits.match_steps:
+                status, self.steps = search.PAUSED, self._step_limit()  # compiled, the search may be longer
             if search.UNDECIDED < status < search.PAUSED:
                 raise self._failure(status)
             if found:
@@ -240,15 +227,21 @@ class Run:
         self.steps += self._pause
         if self.steps > MOST_STEPS * self.program.limits.match_steps:
             raise self._too_many(f"the searches took more than {MOST_STEPS} times the steps that one may take")
-        if not self.may_compile or not (self.steps > PLAIN_STEPS or are_kept(loops_of(self.program))):
+        if not self.may_compile or not self.execution.is_due(self.steps, partial(loops_of, self.program)):
             return False
         self.compiled, self.may_compile = True, False
         return True
 
+    def _step_limit(self) -> int:
+        """Steps of one search after which it is given up, or compiled where that is due then."""
+        most = self.program.limits.match_steps
+        return min(most, self.execution.costs.plain_steps) if self.may_compile else most
+
     @property
     def _pause(self) -> int:
         """Steps after which the loop comes back: to be compiled, or for Ctrl-C to be heard."""
-        return PAUSE_STEPS if self.compiled else PAUSE_STEPS_PLAIN
+        costs = self.execution.costs
+        return costs.search_pause if self.compiled else costs.plain_search_pause
 
     # -- arguments of the loop, as lists or as arrays
 
@@ -286,8 +279,8 @@ class Run:
             program.within is not None,
             _SKIPS[program.query.skip.to],
             program.query.match_mode is MatchMode.INCREMENTAL,
-            min(program.limits.match_steps, PLAIN_STEPS) if self.may_compile else program.limits.match_steps,
-            LONG_SEARCH,
+            self._step_limit(),
+            self.execution.costs.long_search_steps,
             self._pause,
         ]
         size = used * (rows.count + len(rows.bounds) + 1) + 1

@@ -35,7 +35,7 @@ from motif.errors import QueryDataError
 from motif.ir.expr import End
 from motif.ir.types import Kind, Type
 from motif.kernels import fold
-from motif.kernels.build import fold_loop
+from motif.kernels.build import fold_loop, native_fold
 from motif.plan.outputs import Folded, Found, Gather, IsMatched, Leaf, Listed, Number, RowValue
 from motif.plan.scalar import Lane, lane, scale
 
@@ -69,12 +69,11 @@ class Members:
 class Measures:
     """Evaluates leaves for the output rows of one chunk of matches."""
 
-    def __init__(self, rows: Rows, matches: Matches, output: OutputRows, *, compiled: bool) -> None:
+    def __init__(self, rows: Rows, matches: Matches, output: OutputRows) -> None:
         self.rows = rows
         self.program = rows.program
         self.matches = matches
         self.output = output
-        self.compiled = compiled
         self.unmatched = output.match < 0
         # Unmatched rows look at match 0, and what they find there is thrown away.
         self.match = np.where(self.unmatched, 0, output.match) if self.unmatched.any() else output.match
@@ -252,8 +251,9 @@ class Measures:
         first = self.matches.offsets[:-1] if leaf.of_labels else self.matches.start
         inputs: list[Any] = [self.matches.offsets, first, every, flags, lanes.values, lanes.nulls]
         results = [np.zeros(size, kind) for kind in (np.float64 if floats else np.int64, np.int64, np.int64)]
-        loop = fold_loop(floats=floats, compiled=self.compiled)
-        if self.compiled:
+        compiled = self.rows.execution.folds_compiled(len(flags), lambda: [native_fold(floats=floats)])
+        loop = fold_loop(floats=floats, compiled=compiled)
+        if compiled:
             loop(_FOLDS[leaf.name], *inputs, *results)
         else:
             listed = [part.tolist() if isinstance(part, np.ndarray) else part for part in inputs]

@@ -15,9 +15,9 @@ from motif.plan.outputs import leaf_name
 NOTHING = np.zeros(0, np.int64)
 
 
-def leaves(rows: Rows, matches: Matches, output: OutputRows, *, compiled: bool) -> pa.Table:
+def leaves(rows: Rows, matches: Matches, output: OutputRows) -> pa.Table:
     """One row for each row put out."""
-    measures = Measures(rows, matches, output, compiled=compiled)
+    measures = Measures(rows, matches, output)
     wanted = rows.program.outputs.leaves
     names = [leaf_name(i) for i in range(len(wanted))]
     return pa.Table.from_arrays([measures.leaf(leaf) for leaf in wanted], names=names)
@@ -74,9 +74,8 @@ def _all_rows(rows: Rows, matches: Matches, unmatched: Array) -> OutputRows:
 class Writer:
     """Turns matches into output rows, and knows which rows were in none."""
 
-    def __init__(self, rows: Rows, position: int, covered: int, *, compiled: bool) -> None:
+    def __init__(self, rows: Rows, position: int, covered: int) -> None:
         self.rows = rows
-        self.compiled = compiled
         self.unmatched = rows.program.query.rows is q.Rows.ALL_WITH_UNMATCHED
         self.position = position
         """Rows before this one are settled: written as unmatched, or in a match."""
@@ -90,13 +89,13 @@ class Writer:
     def write(self, matches: Matches) -> pa.Table:
         """What some matches put out, with rows in none before the last of them."""
         missed = self._uncovered(int(matches.start[-1]), matches)
-        return leaves(self.rows, matches, put_out(self.rows, matches, missed), compiled=self.compiled)
+        return leaves(self.rows, matches, put_out(self.rows, matches, missed))
 
     def rest(self, decided: int) -> pa.Table:
         """Rows from the last match to where the search stands; an empty table in other modes."""
         matches = no_matches()
         missed = self._uncovered(decided, matches)
-        return leaves(self.rows, matches, put_out(self.rows, matches, missed), compiled=self.compiled)
+        return leaves(self.rows, matches, put_out(self.rows, matches, missed))
 
     def _uncovered(self, until: int, matches: Matches) -> Array:
         """Rows from `position` up to `until` that are in no match."""

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from motif.engine.arrays import Array
+from motif.engine.execution import Execution
 from motif.engine.matcher import Rows, Run, Standing, members
 from motif.engine.matches import Matches
 from motif.engine.output import Writer
@@ -21,29 +22,13 @@ from motif.engine.threads import on_threads
 from motif.errors import MotifError
 from motif.ir.query import SkipTo
 from motif.plan.program import Program
-from motif.plan.scalar import Trying, scalars
-
-FIRST_REACH = 1_000
-"""Rows of a piece that are searched again at first."""
-FURTHER = 8
-"""How many times as many are if these did not do."""
-
-
-def is_for_pieces(program: Program) -> bool:
-    """Whether the search from a row depends on nothing before: not if conditions read the number of the match."""
-    conditions = (part for parts in program.dependent for part in parts)
-    return (
-        not program.asks
-        and not program.keys
-        and not any(isinstance(node, Trying) for part in conditions for node in scalars(part))
-    )
 
 
 def leaves_by_piece(
-    program: Program, table: pa.Table, *, compiled: bool, size: int, at_once: int
+    program: Program, table: pa.Table, execution: Execution, *, size: int, at_once: int
 ) -> Iterator[pa.Table]:
     """Leaves of all matches in rows that are in order: in pieces of `size` rows, `at_once` of them at a time."""
-    sequence = Sequence(program, table, compiled)
+    sequence = Sequence(program, table, execution)
     low, done = 0, Done()
     while low < table.num_rows:
         # As many rows as are not decided at least: to search those again costs little altogether then.
@@ -53,7 +38,7 @@ def leaves_by_piece(
         ends = [done]
         for part in parts:
             ends.append(part.after(ends[-1]))
-        yield from on_threads(lambda number: parts[number].leaves(ends[number], compiled=compiled), len(parts))  # noqa: B023
+        yield from on_threads(lambda number: parts[number].leaves(ends[number]), len(parts))  # noqa: B023
         low, done = high, ends[-1]
 
 
@@ -88,10 +73,10 @@ class Part:
         covered = int(np.maximum(found.end, found.start + 1).max(initial=0))
         return Done(self.end, done.number + len(found), max(done.covered, self.base + covered))
 
-    def leaves(self, done: Done, *, compiled: bool) -> pa.Table:
+    def leaves(self, done: Done) -> pa.Table:
         """What its matches put out; `done`: what is known before it."""
         numbers = np.arange(done.number + 1, done.number + len(self.matches) + 1)
-        writer = Writer(self.rows, self.begin - self.base, done.covered - self.base, compiled=compiled)
+        writer = Writer(self.rows, self.begin - self.base, done.covered - self.base)
         return writer.all(replace(self.matches, number=numbers), self.end - self.base)
 
     def within(self, begin: int, end: int) -> Part:
@@ -116,13 +101,14 @@ class Sequence:
 
     program: Program
     table: pa.Table
-    compiled: bool
+    execution: Execution
 
     def parts(self, position: int, cuts: list[int]) -> list[Part]:
         """The search from where it stands to the last of the cuts; threads share what lies between them."""
         first, *others = on_threads(self._piece(position, cuts), len(cuts) - 1)
         assert first is not None
-        parts, number, reach = [first], 0, cuts[1] + FIRST_REACH
+        costs = self.execution.costs
+        parts, number, reach = [first], 0, cuts[1] + costs.overlap_rows
         while number < len(others):
             position, end = parts[-1].end, min(reach, cuts[-1])
             while cuts[number + 2] < end:  # nothing that this one found is known to be true
@@ -132,9 +118,9 @@ class Sequence:
             if piece is not None and met is not None:
                 parts += [again.within(position, met), piece.within(met, piece.end)]
                 number += 1
-                reach = cuts[number + 1] + FIRST_REACH
+                reach = cuts[number + 1] + costs.overlap_rows
             elif end < cuts[-1]:
-                reach += max(FURTHER * (reach - cuts[number + 1]), reach - position)
+                reach += max(costs.overlap_growth * (reach - cuts[number + 1]), reach - position)
             else:
                 return [*parts, again]
         return parts
@@ -155,10 +141,10 @@ class Sequence:
     def _searched(self, begin: int, end: int) -> Part:
         """The search from one row as far as the rows before another one tell."""
         base, is_open = max(begin - self.program.lookback, 0), end < self.table.num_rows
-        rows = Rows(self.program, self.table.slice(base, end - base), np.array([0, end - base]))
+        rows = Rows(self.program, self.table.slice(base, end - base), self.execution, np.array([0, end - base]))
         standing = Standing.of(rows.bounds, more=is_open)
         standing.start[0], standing.dropped[0] = begin - base, base > 0
-        found = Matches.joined(list(Run(rows, standing, compiled=self.compiled).matches()))
+        found = Matches.joined(list(Run(rows, standing, self.execution.plan.match.loops).matches()))
         return Part(rows, base, begin, base + int(standing.start[0]) if is_open else end, found)
 
 

@@ -8,24 +8,23 @@ everything else is worked out again from these. (`engine.stream` is for rows tha
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import pyarrow as pa
 
-from motif.engine.matcher import Rows, Run, Standing, is_worth_compiling
+from motif.engine.execution import Execution
+from motif.engine.matcher import Rows, Run, Standing, loops_of
 from motif.engine.output import Writer
 from motif.plan.program import Program
-
-RUN_ROWS = 1 << 19
-"""Rows gathered before the loop is run: enough to make the work per row small, few enough to fit caches."""
 
 
 class Session:
     """Matches of one program over rows fed in order."""
 
-    def __init__(self, program: Program, *, compiled: bool | None = None, run_rows: int = RUN_ROWS) -> None:
-        """`run_rows`: rows gathered before they are looked at; 1 gives out every match as soon as it is decided."""
+    def __init__(self, program: Program, execution: Execution) -> None:
         self.program = program
-        self.compiled = compiled
+        self.execution = execution
+        run_rows = execution.costs.run_rows
         self.run_rows = run_rows
         self.waiting: list[pa.Table] = []
         self.waiting_rows = 0
@@ -55,13 +54,12 @@ class Session:
         if not self.waiting:
             return
         table = self.waiting[0] if len(self.waiting) == 1 else pa.concat_tables(self.waiting)
-        compiled = is_worth_compiling(self.program, self.fed) if self.compiled is None else self.compiled
-        rows = Rows(self.program, table)
+        running = self.execution.matching(self.fed, partial(loops_of, self.program))
+        rows = Rows(self.program, table, self.execution)
         standing = self._standing(rows, is_open=is_open)
-        writer = Writer(rows, self.start, self.covered, compiled=compiled)
+        writer = Writer(rows, self.start, self.covered)
         any_output = False
-        run = Run(rows, standing, compiled=compiled, may_compile=self.compiled is None)
-        for matches in run.matches():
+        for matches in Run(rows, standing, running).matches():
             any_output = True
             yield writer.write(matches)
         decided = int(standing.start[-1]) if is_open and rows.count else rows.count

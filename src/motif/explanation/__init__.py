@@ -5,15 +5,19 @@ Not called `explain`: a module of that name would replace the function `motif.ex
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from motif.explanation import drawing, graph, page, text
-from motif.explanation.facts import ClauseFacts, Step, text_facts
+from motif.explanation.facts import ClauseFacts, text_facts
+from motif.explanation.planned import planned_facts, text_facts_of_events
 from motif.ir.event import EventQuery
-from motif.lang.statement import Statement, parse_clause, parse_statement
+from motif.ir.query import RowQuery
+from motif.lang.statement import Statement
 from motif.options import EventOptions
+from motif.plan.physical.plan import PhysicalPlan
+from motif.plan.physical.planned import PlannedQuery
+from motif.plan.physical.text import Step
 
 __all__ = ["ClauseFacts", "Explanation", "explain_events", "explain_statement"]
 
@@ -27,6 +31,13 @@ class Explanation:
     """The engine around the matching; None where only the text is known."""
     outer: Step | None
     """The SELECT around the clauses."""
+    plans: tuple[PhysicalPlan, ...] = ()
+    """How each clause or query runs; none where only the text is known."""
+
+    @property
+    def plan(self) -> PhysicalPlan | None:
+        """How the last clause or query runs."""
+        return self.plans[-1] if self.plans else None
 
     def __str__(self) -> str:
         if not self.clauses:
@@ -56,31 +67,29 @@ class Explanation:
         return drawing.svg(clause.graph for clause in self.clauses)
 
 
-def explain_statement(query: str, tables: Mapping[str, Any], spark: Any) -> Explanation:
-    """Plan the statement without reading a row; without tables and Spark, say what the text alone tells."""
-    from motif.explanation import hosts
-
-    if spark is None and not tables and query.lstrip().upper().startswith("MATCH_RECOGNIZE"):
-        return Explanation((text_facts(1, parse_clause(query, "duckdb"), "duckdb"),), None, None)
-    statement = parse_statement(query, "duckdb" if spark is None else "spark")
-    if spark is not None:
-        return Explanation(tuple(hosts.spark_facts(statement, spark)), "Spark", _outer(statement, "Spark"))
-    if tables:
-        return Explanation(tuple(hosts.duckdb_facts(statement, tables)), "DuckDB", _outer(statement, "DuckDB"))
-    clauses = (text_facts(clause.index + 1, clause.query, "duckdb") for clause in statement.clauses)
-    return Explanation(tuple(clauses), None, None)
+def explain_statement(statement: Statement, planned: Sequence[PlannedQuery]) -> Explanation:
+    """A statement whose clauses a host has planned."""
+    host = str(planned[0].plan.host) if planned else "DuckDB"
+    outer = Step(f"{host} answers the statement around it", statement.outer_sql)
+    return Explanation(tuple(planned_facts(planned)), host, outer, tuple(query.plan for query in planned))
 
 
-def explain_events(queries: Sequence[EventQuery], data: Any, options: EventOptions, *, on_spark: bool) -> Explanation:
-    """Plan event queries; without data say what their text tells."""
-    from motif.explanation import event_hosts
-
-    if data is None:
-        return Explanation(tuple(event_hosts.text_facts(queries, options)), None, None)
-    if on_spark:
-        return Explanation(tuple(event_hosts.spark_facts(queries, data, options)), "Spark", None)
-    return Explanation(tuple(event_hosts.duckdb_facts(queries, data, options)), "DuckDB", None)
+def explain_events(planned: Sequence[PlannedQuery]) -> Explanation:
+    """Event queries that a host has planned."""
+    host = str(planned[0].plan.host)
+    return Explanation(tuple(planned_facts(planned)), host, None, tuple(query.plan for query in planned))
 
 
-def _outer(statement: Statement, host: str) -> Step:
-    return Step(f"{host} answers the statement around it", statement.outer_sql)
+def explain_clause_text(query: RowQuery) -> Explanation:
+    """What the text of a clause tells, without its rows."""
+    return Explanation((text_facts(1, query, "duckdb"),), None, None)
+
+
+def explain_statement_text(statement: Statement) -> Explanation:
+    """What the text of a statement tells, without its tables."""
+    return Explanation(tuple(text_facts(c.index + 1, c.query, "duckdb") for c in statement.clauses), None, None)
+
+
+def explain_event_text(queries: Sequence[EventQuery], options: EventOptions) -> Explanation:
+    """What the text of event queries tells, without their events."""
+    return Explanation(tuple(text_facts_of_events(queries, options)), None, None)

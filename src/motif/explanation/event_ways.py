@@ -6,12 +6,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from motif.explanation.facts import Step, WayFacts
+from motif.explanation.facts import WayFacts
 from motif.ir.event import Duration, Quantifier
 from motif.ir.render_event import render_duration
 from motif.plan.events.conditions import Condition, single_variables
 from motif.plan.events.steps import choose_steps
 from motif.plan.events.ways import Role, Way
+from motif.plan.physical.text import Step
 from motif.plan.scalar import Op, Read
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import Any
 
 from motif.explanation.event_graph import graph_of_events
 from motif.explanation.event_ways import way_facts
-from motif.explanation.facts import ClauseFacts, Part, Step, Variable
+from motif.explanation.facts import ClauseFacts, Part, Variable
 from motif.ir.event import Duration, Event, EventCount, EventQuery, PickMode, walk
 from motif.ir.expr import Call, Expr
 from motif.ir.expr import walk as walk_expr
@@ -23,6 +23,7 @@ from motif.plan.events.keys import is_implied
 from motif.plan.events.program import KeyPart, Stream
 from motif.plan.events.steps import Estimates
 from motif.plan.events.ways import Role, Way
+from motif.plan.physical.text import Step
 
 KIND = "Event query"
 NO_DATA = (

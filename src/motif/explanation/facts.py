@@ -5,15 +5,15 @@ Here are the pieces and those of MATCH_RECOGNIZE; `events` has those of event qu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from motif.engine.pace import COMPILE_FROM_ROWS, LOAD_FROM_ROWS
 from motif.explanation.graph import Graph, graph_of, state_lines
 from motif.ir.expr import Column, Expr, Interval, walk
 from motif.ir.query import RowQuery, SkipTo
-from motif.ir.render import Dialect, render_expr, render_pattern, render_query
+from motif.ir.render import Dialect, render_expr, render_pattern, render_query, row_sql
 from motif.plan.automaton import compile_pattern
+from motif.plan.physical.text import Step
 from motif.plan.program import Program
 
 NO_TABLES = "conditions are split once the tables are known: name them (tables= or spark=, --table on the command line)"
@@ -37,15 +37,6 @@ class Variable:
     parts: tuple[Part, ...]
     otherwise: str = "any row"
     """What it takes where it has no condition."""
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One step of the work, in order; `code` is what an engine is given."""
-
-    title: str
-    code: str = ""
-    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +91,8 @@ def text_facts(number: int, query: RowQuery, dialect: Dialect) -> ClauseFacts:
     )
 
 
-def program_facts(number: int, program: Program, steps: Sequence[Step], row_sql: Callable[[Expr], str]) -> ClauseFacts:
-    """What the plan tells; `row_sql` writes a row expression for the host."""
+def program_facts(number: int, program: Program, steps: Sequence[Step]) -> ClauseFacts:
+    """What the plan tells."""
     query, dialect = program.query, _dialect(program)
     facts = [*_query_facts(query, dialect), ("ties", _ties(program)), *_memory(program)]
     return ClauseFacts(
@@ -109,7 +100,7 @@ def program_facts(number: int, program: Program, steps: Sequence[Step], row_sql:
         render_pattern(query.pattern, dialect),
         render_query(query, dialect),
         tuple(facts),
-        tuple(_variables(program, row_sql)),
+        tuple(_variables(program)),
         _cost(program),
         tuple(state_lines(program.automaton, program.variables)),
         graph_of(program.automaton, program.variables),
@@ -189,12 +180,12 @@ def _columns(exprs: Iterable[Expr]) -> set[str]:
     return {node.name for expr in exprs for node in walk(expr) if isinstance(node, Column)}
 
 
-def _variables(program: Program, row_sql: Callable[[Expr], str]) -> list[Variable]:
+def _variables(program: Program) -> list[Variable]:
     dialect = _dialect(program)
     variables = []
     for condition in program.conditions:
         written = {kind: tuple(render_expr(e, dialect) for e in exprs) for kind, exprs in condition.texts.items()}
-        sql = None if condition.row is None else row_sql(condition.row)
+        sql = None if condition.row is None else row_sql(condition.row, dialect)
         parts = [
             Part("the row", written.get("row", ()), sql),
             Part("its values", written.get("values", ())),
@@ -226,6 +217,4 @@ def _memory(program: Program) -> list[tuple[str, str]]:
         where = f"{splits} split{'' if splits == 1 else 's'}"
         memory += f"; dead ends are remembered at {where} (up to memo_bytes={program.limits.memo_bytes:,})"
     facts.append(("memory", memory))
-    when = f"from {COMPILE_FROM_ROWS:,} rows on, from {LOAD_FROM_ROWS:,} on if that was done before"
-    facts.append(("compiled", f"{when}; below that, plain Python unless it takes long"))
     return facts

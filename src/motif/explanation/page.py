@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from html import escape
 
 from motif.explanation.drawing import color_of, svg
-from motif.explanation.facts import ClauseFacts, Step, Variable
+from motif.explanation.facts import ClauseFacts, Variable
+from motif.plan.physical.text import Step
 
 STYLE = """
 .motif-plan { font: 14px/1.5 ui-sans-serif, system-ui, "Segoe UI", Roboto, sans-serif; max-width: 1100px; }

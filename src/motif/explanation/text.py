@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import textwrap
 
-from motif.explanation.facts import ClauseFacts, Step, Variable
+from motif.explanation.facts import ClauseFacts, Variable
+from motif.plan.physical.text import Step
 
 _WIDTH = 110
 

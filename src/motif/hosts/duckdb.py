@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar
@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import pyarrow as pa
 
 from motif.engine.budget import Budget
+from motif.engine.execution import Execution
 from motif.engine.order import crossing, layout
 from motif.engine.parallel import match_rows
 from motif.engine.partitions import by_partition
@@ -20,7 +21,8 @@ from motif.hosts.constants import value_of
 from motif.hosts.duckdb_answers import answers
 from motif.hosts.duckdb_database import Database, Progress, Refused, quoted
 from motif.hosts.duckdb_files import OwnRows, Wanted, footer_of, has_codes
-from motif.hosts.duckdb_rows import TooMuch, rows_in_memory
+from motif.hosts.duckdb_plans import crossing_of, execution_of
+from motif.hosts.duckdb_rows import rows_in_memory
 from motif.hosts.duckdb_types import type_of
 from motif.hosts.given import Lookup, finished, given_column, given_in_file
 from motif.hosts.given_leaves import given_leaf
@@ -35,6 +37,10 @@ from motif.plan.bind import bind_errors
 from motif.plan.constants import words_of
 from motif.plan.events.program import EventProgram
 from motif.plan.outputs import Grouped, is_leaf, leaf_number
+from motif.plan.physical.costs import COSTS, PLAIN, Costs
+from motif.plan.physical.facts import Asked
+from motif.plan.physical.plan import Place, Strategy
+from motif.plan.physical.planned import PlannedQuery
 from motif.plan.planner import plan
 from motif.plan.program import Program
 from motif.plan.source import HostRefusal, Verdict
@@ -240,21 +246,55 @@ def _group_sql(group: Grouped) -> str:
     return f"(SELECT {row_sql(group.aggregate)} FROM (SELECT unnest({quoted(group.rows)}, max_depth := 2)))"
 
 
+def asked_of(program: Program, source: DuckSource) -> Asked:
+    """What DuckDB is asked for around the matching."""
+
+    def asked() -> Asked:
+        exprs = crossing(program)
+        return Asked(
+            rows=source.select(columns_sql(exprs)),
+            sorted_rows=input_sql(program, source),
+            result="" if program.outputs.is_plain else output_sql(program, "matches"),
+            crossing=crossing_of(program, source, list(map(row_sql, exprs))),
+        )
+
+    return source.told.once("asked", asked)
+
+
 def run_program(
-    program: Program, source: DuckSource, *, compiled: bool | None = None, progress: Progress | None = None
+    program: Program,
+    source: DuckSource,
+    *,
+    costs: Costs = COSTS,
+    wanted: Strategy | None = None,
+    progress: Progress | None = None,
 ) -> pa.Table:
     """Matches of one planned clause: sorted here if the rows fit into memory, else by DuckDB."""
     with user_errors(program.query.source):
-        parts: list[pa.Table] | None = None
-        with suppress(TooMuch):
-            parts = _in_memory(program, source, compiled, progress)
-        if parts is None:
-            parts = _streamed(program, source, compiled, progress)
-    budget = source.database.budget
+        execution = execution_of(program, source, asked_of(program, source), costs=costs, wanted=wanted)
+        return matched(program, source, execution, progress)
+
+
+def matched(program: Program, source: DuckSource, execution: Execution, progress: Progress | None) -> pa.Table:
+    """Matches of one clause, as its run goes."""
+    with user_errors(program.query.source):
+        parts = _leaves(program, source, execution, progress)
+    budget = execution.budget
     budget.check(sum(part.num_rows for part in parts))
     if not any(part.num_rows for part in parts):
         tell_unmet(row_tests(program), source, program.query.source)
     return final_columns(program, source, by_partition(pa.concat_tables(parts), key_names(program)), budget)
+
+
+def _leaves(program: Program, source: DuckSource, execution: Execution, progress: Progress | None) -> list[pa.Table]:
+    if execution.plan.arrange.place is Place.MEMORY:
+        rows = rows_in_memory(program, source, execution, progress)
+        if rows:
+            arranged = layout(program, source.types_of(crossing(program)))
+            return match_rows(program, rows.pop(), arranged, execution)
+    reader = source.database.reader(execution.plan.read.sql)
+    found = _drive(Session(program, execution), source.database, reader, progress)
+    return list(execution.budget.counted(found))
 
 
 def key_names(program: Program) -> list[str]:
@@ -262,28 +302,6 @@ def key_names(program: Program) -> list[str]:
     return [
         expr.name for _, expr in program.outputs.columns[: len(program.query.partition)] if isinstance(expr, Column)
     ]
-
-
-def _in_memory(
-    program: Program, source: DuckSource, compiled: bool | None, progress: Progress | None
-) -> list[pa.Table]:
-    """Numbers sort faster here, on all cores, than rows do in a query."""
-    exprs = crossing(program)
-    plan = layout(program, source.types_of(exprs))
-    # Not held here, so that the engine can let go of the rows once they lie side by side.
-    return match_rows(
-        program,
-        rows_in_memory(program, source, lambda: source.select(columns_sql(exprs)), progress),
-        plan,
-        compiled=compiled,
-        budget=source.database.budget,
-    )
-
-
-def _streamed(program: Program, source: DuckSource, compiled: bool | None, progress: Progress | None) -> list[pa.Table]:
-    session = Session(program, compiled=compiled)
-    reader = source.database.reader(input_sql(program, source))
-    return list(source.database.budget.counted(_drive(session, source.database, reader, progress)))
 
 
 def final_columns(program: Planned, source: DuckSource, leaves: pa.Table, budget: Budget | None = None) -> pa.Table:
@@ -365,7 +383,7 @@ def _schema(source: DuckSource, statement: Statement, clause: Clause) -> Schema:
 
 def empty_result(program: Program, source: DuckSource) -> pa.Table:
     """The result over no rows: lets DuckDB look at the measures before any row is read."""
-    session = Session(program, compiled=False)
+    session = Session(program, Execution.of(program, PLAIN))
     rows = source.database.table(f"SELECT * FROM ({input_sql(program, source)}) LIMIT 0")
     return final_columns(program, source, pa.concat_tables([*session.feed(rows), *session.finish()]))
 
@@ -383,12 +401,17 @@ def _input_span(refused: Refused, clause: Clause) -> Span:
 
 
 def run_statement(
-    statement: Statement, tables: Mapping[str, Any], *, compiled: bool | None = None, progress: Progress | None = None
+    statement: Statement,
+    tables: Mapping[str, Any],
+    *,
+    costs: Costs = COSTS,
+    wanted: Strategy | None = None,
+    progress: Progress | None = None,
 ) -> pa.Table:
     """The answer to a whole statement."""
     database = Database(tables)
     for clause, (program, source) in zip(statement.clauses, plan_statement(database, statement), strict=True):
-        found = run_program(program, source, compiled=compiled, progress=progress)
+        found = run_program(program, source, costs=costs, wanted=wanted, progress=progress)
         if statement.is_all_of_one_clause():
             return found
         database.add(clause.name, found)
@@ -474,11 +497,26 @@ def statement_errors(statement: Statement, tables: Mapping[str, Any], *, rows: b
     return []
 
 
-def match_table(data: Any, query: RowQuery, *, compiled: bool | None = None) -> pa.Table:
+def statement_plans(
+    statement: Statement, tables: Mapping[str, Any], *, wanted: Strategy | None = None
+) -> list[PlannedQuery]:
+    """How every clause of a statement will run; no row is read."""
+    if errors := statement_errors(statement, tables):
+        raise errors[0]
+    database = Database(tables)
+    plans = []
+    for clause, (program, source) in zip(statement.clauses, plan_statement(database, statement), strict=False):
+        execution = execution_of(program, source, asked_of(program, source), wanted=wanted)
+        plans.append(PlannedQuery(program, execution.planned))
+        database.add(clause.name, empty_result(program, source))
+    return plans
+
+
+def match_table(data: Any, query: RowQuery, *, costs: Costs = COSTS, wanted: Strategy | None = None) -> pa.Table:
     """Matches of one clause over one table or file."""
     database = Database({"data": data})
     [(program, source)] = planned(database, text_key(query), lambda: [_checked(query, database)])
-    return run_program(program, source, compiled=compiled)
+    return run_program(program, source, costs=costs, wanted=wanted)
 
 
 def _checked(query: RowQuery, database: Database) -> tuple[Program, DuckSource]:

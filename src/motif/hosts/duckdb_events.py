@@ -15,10 +15,12 @@ from motif.engine.arrays import Array
 from motif.engine.events.functions import Functions
 from motif.engine.events.parallel import match_events
 from motif.engine.events.rows import bindable
+from motif.engine.execution import Execution
 from motif.engine.order import crossing, layout
 from motif.errors import MotifError, MotifWarning, QueryBindError, did_you_mean
-from motif.hosts.duckdb import DuckSource, columns_sql, final_columns, planned, row_sql, user_errors
+from motif.hosts.duckdb import DuckSource, columns_sql, final_columns, output_sql, planned, row_sql, user_errors
 from motif.hosts.duckdb_database import Database, Progress, quoted
+from motif.hosts.duckdb_plans import crossing_of, execution_of
 from motif.hosts.duckdb_rows import rows_in_memory
 from motif.hosts.given_files import literal
 from motif.hosts.kept_plans import kept, text_key
@@ -36,6 +38,10 @@ from motif.plan.events.slips import (
     tell_of_events,
     tell_square,
 )
+from motif.plan.physical.costs import COSTS, Costs
+from motif.plan.physical.facts import Asked
+from motif.plan.physical.plan import Strategy
+from motif.plan.physical.planned import PlannedQuery
 from motif.plan.unmet import tell_unmet
 from motif.slips import tell
 
@@ -52,22 +58,29 @@ def match_stack(
     stream: Stream,
     functions: Callables,
     *,
-    compiled: bool | None = None,
+    costs: Costs = COSTS,
+    wanted: Strategy | None = None,
     progress: Progress | None = None,
 ) -> pa.Table:
     """Matches of the last query; the matches of those before it are events for those after them."""
     stack = Stack(data, stream, queries)
     for query in queries[:-1]:
-        stack.add(query, _answer(stack, query, functions, compiled, None))
-    return _answer(stack, queries[-1], functions, compiled, progress)
+        stack.add(query, _answer(stack, query, functions, costs, None, None))
+    return _answer(stack, queries[-1], functions, costs, wanted, progress)
 
 
 def _answer(
-    stack: Stack, query: EventQuery, functions: Callables, compiled: bool | None, progress: Progress | None
+    stack: Stack,
+    query: EventQuery,
+    functions: Callables,
+    costs: Costs,
+    wanted: Strategy | None,
+    progress: Progress | None,
 ) -> pa.Table:
     program, source = stack.plan(query, functions)
     check_bare_names(program, source.schema, source)
-    return run_program(program, source, functions, compiled=compiled, progress=progress, classes=stack.classes)
+    execution = execution_of(program, source, asked_of(program, source), functions, costs=costs, wanted=wanted)
+    return matched(program, source, functions, execution, progress=progress, classes=stack.classes)
 
 
 def stack_errors(
@@ -88,6 +101,24 @@ def stack_errors(
     except MotifError as error:
         return [error]
     return []
+
+
+def stack_plans(
+    data: Any, queries: Sequence[EventQuery], stream: Stream, functions: Callables, *, wanted: Strategy | None = None
+) -> list[PlannedQuery]:
+    """How every query of a stack will run; no event is read."""
+    if errors := stack_errors(data, queries, stream, functions):
+        raise errors[0]
+    stack = Stack(data, stream, queries)
+    plans = []
+    for query in queries:
+        program, source = stack.plan(query, functions)
+        own = wanted if query is queries[-1] else None
+        execution = execution_of(program, source, asked_of(program, source), functions, wanted=own)
+        plans.append(PlannedQuery(program, execution.planned, functions))
+        if query is not queries[-1]:
+            stack.add(query, run_program(program, source.empty(), functions))
+    return plans
 
 
 class Stack:
@@ -246,32 +277,42 @@ def _have_times(program: EventProgram, source: DuckSource) -> bool:
     return kept(source.database.content, question, lambda: (not source.database.execute(question).fetchall(), True))
 
 
-def run_program(
+def asked_of(program: EventProgram, source: DuckSource) -> Asked:
+    """What DuckDB is asked for around the matching."""
+    if "crossing" not in source.told.found:
+        exprs = crossing(program)
+        source.told.found["crossing"] = crossing_of(program, source, list(map(row_sql, exprs)))
+        source.told.found["result"] = "" if program.outputs.is_plain else output_sql(program, "matches")
+    found = source.told.found
+    return Asked(rows=input_sql(program, source), result=found["result"], crossing=found["crossing"])
+
+
+def run_program(program: EventProgram, source: DuckSource, functions: Callables, *, costs: Costs = COSTS) -> pa.Table:
+    """Matches of one planned query."""
+    execution = execution_of(program, source, asked_of(program, source), functions, costs=costs)
+    return matched(program, source, functions, execution)
+
+
+def matched(
     program: EventProgram,
     source: DuckSource,
     functions: Callables,
+    execution: Execution,
     *,
-    compiled: bool | None = None,
     progress: Progress | None = None,
     classes: frozenset[str] = frozenset(),
 ) -> pa.Table:
-    """Matches of one planned query; `classes`: those that are no slip if no event has them."""
-    budget = source.database.budget
+    """Matches of one query, as its run goes; `classes`: those that are no slip if no event has them."""
+    budget = execution.budget
     with user_errors(program.query.source):
-        plan = layout(program, source.types_of(crossing(program)))
+        arranged = layout(program, source.types_of(crossing(program)))
         # Not held here, so that the engine can let go of the events once they are sorted.
         found = match_events(
             program,
-            _looked_over(
-                program,
-                source,
-                classes,
-                rows_in_memory(program, source, lambda: input_sql(program, source), progress, budget),
-            ),
-            plan,
+            _looked_over(program, source, classes, rows_in_memory(program, source, execution, progress).pop()),
+            arranged,
             functions=Functions(functions),
-            compiled=compiled,
-            budget=budget,
+            execution=execution,
         )
     budget.check(found.num_rows)
     if not found.num_rows:

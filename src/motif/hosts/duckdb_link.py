@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from motif.engine.events.functions import Functions
 from motif.engine.events.run import match_sorted
+from motif.engine.execution import Execution
 from motif.engine.local import LocalColumns
 from motif.engine.order import crossing, layout
 from motif.engine.stream.session import Planned, StreamSession
@@ -25,6 +26,7 @@ from motif.ir.event import EventQuery
 from motif.ir.query import RowQuery
 from motif.options import EventOptions, StreamOptions
 from motif.plan.events.program import EventProgram
+from motif.plan.physical.costs import PLAIN
 from motif.plan.planner import plan
 from motif.plan.program import Program
 from motif.plan.stream import time_column
@@ -185,4 +187,4 @@ def _nothing(program: Program | EventProgram, source: DuckSource, empty: pa.Tabl
     if isinstance(program, Program):
         return empty_result(program, source)
     rows = empty.select(range(len(program.columns)))
-    return final_columns(program, source, match_sorted(program, rows, compiled=False))
+    return final_columns(program, source, match_sorted(program, rows, Execution.of(program, PLAIN)))

@@ -332,6 +332,11 @@ def _case(parts: list[str]) -> str:
     return f"CASE {whens} ELSE {parts[-1]} END"
 
 
+def row_sql(expr: Expr, dialect: Dialect) -> str:
+    """A row expression as SQL of a host, with names in its quotes."""
+    return render_row_sql(expr, backticks if dialect == "spark" else double_quotes, dialect)
+
+
 def render_row_sql(expr: Expr, quote: Quote = double_quotes, dialect: Dialect = "duckdb") -> str:
     """A row expression as SQL of a host; every operator stands in brackets.
 

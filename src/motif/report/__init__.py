@@ -50,7 +50,7 @@ class Report:
 
 def statement_report(query: str, tables: Mapping[str, Any], *, title: str = "Matches") -> Report:
     """Run a statement in process and draw the matches of its clauses."""
-    from motif.explanation.hosts import duckdb_facts
+    from motif.explanation.planned import planned_facts
     from motif.hosts import duckdb
     from motif.hosts.duckdb_database import Database
     from motif.lang.statement import parse_statement
@@ -59,7 +59,7 @@ def statement_report(query: str, tables: Mapping[str, Any], *, title: str = "Mat
     from motif.report.sample import Sampler
 
     statement = parse_statement(query, "duckdb")
-    facts = duckdb_facts(statement, tables)
+    facts = list(planned_facts(duckdb.statement_plans(statement, tables)))
     database = Database(tables)
     parts = []
     for clause, known in zip(statement.clauses, facts, strict=True):
@@ -75,14 +75,14 @@ def event_report(
     queries: Sequence[EventQuery], data: Any, options: EventOptions, *, text: str, title: str = "Matches"
 ) -> Report:
     """Run event queries in process and draw the matches of each."""
-    from motif.explanation.event_hosts import duckdb_facts
-    from motif.hosts.duckdb_events import Stack, run_program
+    from motif.explanation.planned import planned_facts
+    from motif.hosts.duckdb_events import Stack, run_program, stack_plans
     from motif.report.bound import bound_by_query
     from motif.report.data import clause_data
     from motif.report.event_sample import event_sample
     from motif.report.page import ClausePart, render
 
-    facts = list(duckdb_facts(queries, data, options))
+    facts = list(planned_facts(stack_plans(data, queries, options.stream, options.functions)))
     stack = Stack(data, options.stream, queries)
     parts = []
     for query, known in zip(queries, facts, strict=True):

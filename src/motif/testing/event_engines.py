@@ -6,18 +6,17 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
-from unittest.mock import patch
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from motif.engine.arrays import arrow
-from motif.engine.events import joins
 from motif.engine.events.functions import Functions
 from motif.engine.events.neighbours import with_neighbours
 from motif.engine.events.promising import with_a_chance
 from motif.engine.events.rows import EventRows
 from motif.engine.events.run import find_matches
+from motif.engine.execution import Execution
 from motif.engine.order import arrange, crossing, layout
 from motif.engine.partitions import groups
 from motif.hosts.duckdb_events import input_sql
@@ -26,6 +25,8 @@ from motif.ir.expr import Column
 from motif.ir.types import Kind, Type
 from motif.plan.events.planner import plan_events
 from motif.plan.events.program import EventProgram, Stream
+from motif.plan.physical.costs import PLAIN, Costs
+from motif.plan.physical.plan import Strategy
 from motif.testing.fuzz import memory_source
 from motif.testing.tables import to_arrow
 
@@ -75,15 +76,17 @@ class Engine:
         return events if places is None else events.take(arrow(places))
 
     def matches(
-        self, *, compiled: bool = False, table: pa.Table | None = None, threads: int = 1
+        self, costs: Costs = PLAIN, *, table: pa.Table | None = None, threads: int = 1
     ) -> list[dict[str, Bound]]:
         """Every match: the number of the event, or the list of them, of each variable.
 
         `threads`: that share the join, however short it is.
         """
-        rows = EventRows(self.program, self.table if table is None else table)
-        with patch.object(joins, "WORTH_SHARING", 1):
-            found = find_matches(rows, self.functions, compiled=compiled, threads=threads)
+        is_shared = threads > 1 and not self.query.consuming
+        wanted = Strategy.SHARED if is_shared else Strategy.SEQUENTIAL
+        execution = Execution.of(self.program, replace(costs, share_steps=1), wanted, cores=threads)
+        rows = EventRows(self.program, self.table if table is None else table, execution)
+        found = find_matches(rows, self.functions)
         numbers = rows.rows.arrays[self.program.columns.index(Column(NUMBER))].to_pylist()
         repeated = {event.var for event in self.query.events() if event.repeat is not None}
         answer = []

@@ -20,6 +20,7 @@ from motif.ir.expr import Column
 from motif.ir.render_event import render_events
 from motif.lang.snoop import parse_events
 from motif.plan.events.program import Stream
+from motif.plan.physical.costs import COMPILED, HASTY, PLAIN, Costs
 from motif.testing.event_bindings import TooLong
 from motif.testing.event_engines import Bound, Engine
 from motif.testing.event_features import event_features
@@ -76,11 +77,12 @@ def _compare(
             tally.too_long += 1
     tally.cases += len(expected)
     tally.matched += any(answer for _, answer in expected)
-    answers = {"plain": engines.answers(compiled=False, all_events=seed % 2 == 0, threads=1 + seed % 3)}
+    answers = {"plain": engines.answers(PLAIN, all_events=seed % 2 == 0, threads=1 + seed % 3)}
     if compiled:
         # Otherwise than the plain ones, as it may be that only even seeds, or multiples of three, come here.
-        answers["compiled"] = engines.answers(compiled=True, all_events=seed % 4 < 2, threads=3 - seed % 3)
-    answers["alone"] = engines.alone(compiled=compiled)
+        answers["compiled"] = engines.answers(COMPILED, all_events=seed % 4 < 2, threads=3 - seed % 3)
+        answers["compiled after a while"] = engines.answers(HASTY, all_events=seed % 4 > 1, threads=1 + seed % 2)
+    answers["alone"] = engines.alone(COMPILED if compiled else PLAIN)
     for name, got in answers.items():
         for number, wanted in expected:
             if name == "alone" and number not in got:
@@ -152,19 +154,19 @@ class _Engines:
             return sorted(wanted, key=repr) == sorted(got, key=repr)
         return _by_key(wanted, places) == _by_key(got, places)
 
-    def answers(self, *, compiled: bool, all_events: bool, threads: int) -> dict[int, Answer]:
+    def answers(self, costs: Costs, *, all_events: bool, threads: int) -> dict[int, Answer]:
         """`all_events`: those without a chance are not left out before; `threads`: that share a join."""
-        table = None if all_events else self.engine.near(compiled=compiled)
-        return self._by_stream(self.engine.matches(compiled=compiled, table=table, threads=threads))
+        table = None if all_events else self.engine.near(compiled=costs.compile_rows == 0)
+        return self._by_stream(self.engine.matches(costs, table=table, threads=threads))
 
-    def alone(self, *, compiled: bool) -> dict[int, Answer]:
+    def alone(self, costs: Costs) -> dict[int, Answer]:
         """The first streams, each by itself, so that what threads share is one partition wherever there is no key."""
         table = self.engine.table
         column = table.column(self.program.keys[0]).to_numpy()
         answers = {}
         for number in range(min(5, self.streams)):
             own = table.filter(pa.array(column == number))
-            found = self.engine.matches(compiled=compiled, table=own, threads=3)
+            found = self.engine.matches(costs, table=own, threads=3)
             answers[number] = self._by_stream(found)[number]
         return answers
 

@@ -14,18 +14,21 @@ import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 
 import pyarrow as pa
 
-from motif.engine import matcher, pieces
+from motif.engine import pieces
+from motif.engine.execution import Execution
 from motif.engine.session import Session
 from motif.errors import LimitExceeded, MotifError, QueryDataError, UnsupportedQuery
 from motif.hosts import duckdb
 from motif.hosts.duckdb_database import Database, quoted
 from motif.ir.query import RowQuery
 from motif.lang.statement import parse_clause
+from motif.plan.physical.costs import COSTS, HASTY, PLAIN, Costs
+from motif.plan.physical.exact import why_not_pieces
 from motif.plan.planner import plan
 from motif.plan.program import Program
 from motif.testing.cases import same_in_order, same_rows
@@ -37,7 +40,7 @@ from motif.testing.tables import to_arrow
 Rows = list[dict[str, object]]
 PARTITIONS = 60
 REFERENCE_STEPS = 20_000
-LONG_SEARCHES = (matcher.LONG_SEARCH, 0)
+LONG_SEARCHES = (COSTS.long_search_steps, 0)
 """Half of the queries remember dead ends from the first step on, which otherwise only long searches do."""
 
 
@@ -89,14 +92,15 @@ def by_reference(query: RowQuery, rows: Rows, table: pa.Table) -> Rows | str:
 
 
 def by_engine(
-    program: Program, source: duckdb.DuckSource, *, compiled: bool, cut: random.Random | None = None
+    program: Program, source: duckdb.DuckSource, costs: Costs, cut: random.Random | None = None
 ) -> Rows | str:
     """The engine's rows on DuckDB; with `cut` fed in random pieces."""
     try:
         if cut is None:
-            return list(duckdb.run_program(program, source, compiled=compiled).to_pylist())
+            return list(duckdb.run_program(program, source, costs=costs).to_pylist())
         rows = source.database.table(duckdb.input_sql(program, source))
-        leaves = pa.concat_tables(_piecewise(Session(program, compiled=compiled, run_rows=1), rows, cut))
+        session = Session(program, Execution.of(program, replace(costs, run_rows=1)))
+        leaves = pa.concat_tables(_piecewise(session, rows, cut))
         return list(duckdb.final_columns(program, source, leaves).to_pylist())
     except QueryDataError as error:
         return type(error).__name__
@@ -112,13 +116,13 @@ def _piecewise(session: Session, rows: pa.Table, rng: random.Random) -> Iterator
     yield from session.finish()
 
 
-def by_pieces(program: Program, source: duckdb.DuckSource, rng: random.Random) -> Rows | str:
+def by_pieces(program: Program, source: duckdb.DuckSource, costs: Costs, rng: random.Random) -> Rows | str:
     """The engine's rows where threads share one sequence, cut anywhere."""
     rows = source.database.table(duckdb.input_sql(program, source))
-    pieces.FIRST_REACH = rng.choice((1, 3, 1_000))
+    execution = Execution.of(program, replace(costs, overlap_rows=rng.choice((1, 3, 1_000))))
     size, at_once = rng.choice((1, 2, 3, 7)), rng.randint(1, 5)
     try:
-        leaves = pieces.leaves_by_piece(program, rows, compiled=False, size=size, at_once=at_once)
+        leaves = pieces.leaves_by_piece(program, rows, execution, size=size, at_once=at_once)
         return list(duckdb.final_columns(program, source, pa.concat_tables(leaves)).to_pylist())
     except QueryDataError as error:
         return type(error).__name__
@@ -135,15 +139,18 @@ def check_seed(seed: int, *, compiled: bool) -> Tally:
         expected = by_reference(query, rows, table)
         source = memory_source(table)
         program = plan(query, source)
-        matcher.LONG_SEARCH = LONG_SEARCHES[seed % 2]
-        ways = {"plain": by_engine(program, source, compiled=False)}
+        plain = replace(PLAIN, long_search_steps=LONG_SEARCHES[seed % 2])
+        ways = {"plain": by_engine(program, source, plain)}
         # A row-only query uses the one compiled loop there is; others would be compiled each.
         if compiled:
-            ways["compiled"] = by_engine(program, source, compiled=True)
+            ways["compiled"] = by_engine(program, source, replace(plain, compile_rows=0))
+            ways["compiled after a while"] = by_engine(
+                program, source, replace(HASTY, long_search_steps=plain.long_search_steps)
+            )
         if seed % 5 == 0:
-            ways["fed in pieces"] = by_engine(program, source, compiled=False, cut=rng)
-        if table.num_rows and pieces.is_for_pieces(program):
-            ways["shared in pieces"] = by_pieces(program, source, rng)
+            ways["fed in pieces"] = by_engine(program, source, plain, rng)
+        if table.num_rows and why_not_pieces(program) is None:
+            ways["shared in pieces"] = by_pieces(program, source, plain, rng)
     except UnsupportedQuery:
         tally.refused += 1
         return tally

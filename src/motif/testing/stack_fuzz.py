@@ -21,6 +21,7 @@ from motif.hosts.duckdb_events import match_stack
 from motif.hosts.duckdb_stream import Stream
 from motif.lang.snoop import parse_events
 from motif.plan.events import program
+from motif.plan.physical.costs import COMPILED, COSTS, Costs
 from motif.testing.event_bindings import TooLong
 from motif.testing.event_reference import in_total_order, match_events
 from motif.testing.fuzz import Tally, run_campaign
@@ -203,7 +204,7 @@ def _checked(seed: int, *, compiled: bool) -> Tally:
         try:
             wanted = _nested(drawn, events, order)
             answers = {
-                "table": _batch(drawn, events, order, compiled=compiled or None),
+                "table": _batch(drawn, events, order, COMPILED if compiled else COSTS),
                 "stream": _live(rng, drawn, events, order),
             }
         except TooLong:
@@ -232,10 +233,10 @@ def _nested(drawn: Drawn, events: Sequence[Event], order: Sequence[str]) -> Answ
     return [tuple(ordered[number]["id"] for number in match.values() if isinstance(number, int)) for match in matches]
 
 
-def _batch(drawn: Drawn, events: Sequence[Event], order: tuple[str, ...], *, compiled: bool | None) -> Answer:
+def _batch(drawn: Drawn, events: Sequence[Event], order: tuple[str, ...], costs: Costs) -> Answer:
     queries = [parse_events(text) for text in drawn.stack()]
     stream = program.Stream(order_by=order)
-    return _ids(drawn, match_stack(to_arrow(events, COLUMNS), queries, stream, {}, compiled=compiled))
+    return _ids(drawn, match_stack(to_arrow(events, COLUMNS), queries, stream, {}, costs=costs))
 
 
 def _live(rng: random.Random, drawn: Drawn, events: Sequence[Event], order: tuple[str, ...]) -> Answer:

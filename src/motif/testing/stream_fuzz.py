@@ -25,7 +25,9 @@ import pyarrow as pa
 from motif.engine.arrays import Array, arrow
 from motif.engine.events.functions import Functions
 from motif.engine.events.merge import PARTITION, in_time_order
+from motif.engine.events.rows import EventRows
 from motif.engine.events.run import match_part
+from motif.engine.execution import Execution
 from motif.engine.order import arrange, crossing, layout
 from motif.engine.session import Session
 from motif.engine.stream.session import Emitted, Planned, StreamSession
@@ -41,6 +43,7 @@ from motif.plan.events.decision import is_eager, waits
 from motif.plan.events.planner import plan_events
 from motif.plan.events.program import EventProgram, Stream
 from motif.plan.outputs import leaf_name
+from motif.plan.physical.costs import COMPILED, PLAIN, Costs
 from motif.plan.planner import plan
 from motif.testing.event_engines import with_hidden_key
 from motif.testing.event_features import event_features
@@ -120,8 +123,8 @@ def check_seed(seed: int, *, compiled: bool = False) -> Tally:
         tally.features.update(case.features)
         tally.cases = case.streams
         tally.matched = bool(expected)
-        for is_compiled in (False, True) if compiled else (False,):
-            got = case.stream(compiled=is_compiled)
+        for costs in (PLAIN, COMPILED) if compiled else (PLAIN,):
+            got = case.stream(costs)
             if got != expected:
                 tally.differences.append(_difference(seed, case, expected, got))
     except (UnsupportedQuery, QueryDataError):
@@ -225,19 +228,19 @@ class Case:
         timed = self.rows.take(arrow(np.flatnonzero(~self._without_time())))
         table, program = arrange(timed, self.planned.layout), self.planned.program
         if isinstance(program, EventProgram):
-            part = match_part(program, table, functions=self.planned.functions, compiled=False)
+            part = match_part(EventRows(program, table, Execution.of(program, PLAIN)), self.planned.functions)
             self.partition = dict(zip(*(part.column(name).to_pylist() for name in (ID, PARTITION)), strict=True))
             found = in_time_order([part])
             self.place = {match: place for place, match in enumerate(found.column(ID).to_pylist())}
             return _counted([found])
-        session = Session(program, compiled=False)
+        session = Session(program, Execution.of(program, PLAIN))
         tables = [*session.feed(table), *session.finish()]
         self.in_order = None if program.keys else _shown(tables)
         return _counted(tables)
 
-    def stream(self, *, compiled: bool) -> Counter[str]:
+    def stream(self, costs: Costs) -> Counter[str]:
         """What a stream gives."""
-        steps = [emitted.matches for emitted in self._emitted(compiled=compiled)]
+        steps = [emitted.matches for emitted in self._emitted(costs)]
         if isinstance(self.query, EventQuery):
             for tables in steps:
                 self._check_order(tables)
@@ -265,8 +268,8 @@ class Case:
                 raise AssertionError(f"matches are not in the order of the batch: {found.to_pylist()[:8]}")
             last[partition] = place
 
-    def _emitted(self, *, compiled: bool) -> Iterator[Emitted]:
-        session = StreamSession(self.planned, compiled=compiled)
+    def _emitted(self, costs: Costs) -> Iterator[Emitted]:
+        session = StreamSession(self.planned, costs=costs)
         rows, times = self._arriving()
         position, latest = 0, _NEVER
         while position < rows.num_rows:
@@ -277,7 +280,7 @@ class Case:
             if latest > _NEVER and self.rng.random() < self.manner.advances:
                 yield _advanced(session, self._watermark(latest, times[position:]))
             if self.rng.random() < self.manner.saves:
-                session = StreamSession.load(self.planned, session.dump(), compiled=compiled)
+                session = StreamSession.load(self.planned, session.dump(), costs=costs)
         if session.counts.late:
             raise AssertionError(f"{session.counts.late} rows were late")
         yield session.close()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,19 +9,19 @@ from typing import Any
 import numpy as np
 
 from motif.engine.arrays import Array, lonely_zeros
-from motif.engine.events.joins import Mode, WayJoin
+from motif.engine.events.joins import WayJoin
 from motif.engine.events.matches import EventMatches, joined
 from motif.engine.events.rows import EventRows, no_matches
 from motif.engine.events.step import Step
 from motif.engine.threads import check_wanted
 from motif.ir.event import PickMode
 from motif.kernels import consume, join
-from motif.kernels.build import consume_loop, reach_loop
+from motif.kernels.build import Join, consume_loop, native_joins, reach_loop
 from motif.plan.events.decision import choosing
-from motif.plan.events.ways import Role, Way, coincide
+from motif.plan.events.ways import Role, coincide
+from motif.plan.physical.choose import drivers
+from motif.plan.physical.plan import Running
 
-PAUSE_POINTS, PAUSE_POINTS_PLAIN = 100_000, 200
-"""After so many decision points the loop comes back, so that Ctrl-C is heard."""
 ROOM, ROOM_PLAIN = 256, 16
 FIRED_ROOM, FIRED_ROOM_PLAIN = 1 << 16, 64
 
@@ -52,25 +51,29 @@ class Trials:
 class Consumer:
     """Fires matches of one run of events."""
 
-    def __init__(self, rows: EventRows, mode: Mode, *, alive: Array | None = None, step: Step | None = None) -> None:
+    def __init__(
+        self, rows: EventRows, running: Running, *, alive: Array | None = None, step: Step | None = None
+    ) -> None:
         """`alive`: 0 for events consumed before; `step`: only what is decided in it fires."""
         self.rows = rows
         self.step = step
         self.query = rows.program.query
-        self.mode = mode
-        self.compiled = mode.compiled
+        self.compiled = running is Running.COMPILED
+        self.may_compile = running is Running.PLAIN_FIRST
+        self.steps_before = rows.plain_steps
         ways = rows.program.ways
-        numbered = drivers_of(rows)
+        self.numbered = numbered = drivers_of(rows)
         self.ways = [ways[number] for number, _ in numbered]
         self.drivers = [driver for _, driver in numbered]
         self.trials = self._trials()
         # Where nothing is decided, as on most events of a stream, there is nothing to prepare.
-        self.joins = [
-            WayJoin(rows, number, mode, driver=driver, choose=False)
-            for number, driver in (numbered if len(self.trials.join) else ())
-        ]
+        self.joins = self._joins() if len(self.trials.join) else []
         flags = np.ones(rows.count, np.uint8) if alive is None else alive.astype(np.uint8)
         self.alive: Any = flags if self.compiled else bytearray(flags.tobytes())
+
+    def _joins(self) -> list[WayJoin]:
+        running = Running.COMPILED if self.compiled else Running.PLAIN
+        return [WayJoin(self.rows, number, running, driver=driver, choose=False) for number, driver in self.numbered]
 
     def left(self) -> Array:
         """1 for the events that are not consumed; to be asked after `fired`."""
@@ -136,9 +139,8 @@ class Consumer:
         """Matches in the order in which they fire, partition after partition."""
         if not self.joins:
             return no_matches(self.rows)
-        loop = consume_loop(tuple(one.join for one in self.joins), compiled=self.compiled)
-        fixed = self._arguments()
-        state, began = self._ints([0, 0, 0]), time.monotonic()
+        loop = consume_loop(self._shapes, compiled=self.compiled)
+        fixed, state = self._arguments(), self._ints([0, 0, 0])
         room, most, reached = ROOM if self.compiled else ROOM_PLAIN, 64, -1
         parts = [no_matches(self.rows)]
         status = consume.GROW
@@ -146,19 +148,40 @@ class Consumer:
             spaces = self._spaces(room, most)
             capacity = max(FIRED_ROOM if self.compiled else FIRED_ROOM_PLAIN, room)
             fired, fired_items = self._room(capacity * self._width), self._room(capacity)
-            pause = PAUSE_POINTS if self.compiled else PAUSE_POINTS_PLAIN
+            costs = self.rows.execution.costs
+            pause = costs.point_pause if self.compiled else costs.plain_point_pause
             twins = coincide(self.rows.program.ways)
             settings = self._ints([self._width, len(fixed[1]), pause, most, twins])
             status = loop(settings, *fixed, *spaces, state, fired, fired_items, *self._tuples())
-            self.mode.check(began)
             check_wanted()
             parts.append(self._harvest(state, fired, fired_items))
+            if status == consume.PAUSED and self._is_due(int(fixed[-1][join.TRIED])):
+                self._compile()
+                loop = consume_loop(self._shapes, compiled=True)
+                fixed, state = self._arguments(), self._ints(state)
             if status == consume.GROW and int(state[consume.POINT]) == reached:
                 room, most = room * 4, most * 2
             reached = int(state[consume.POINT])
         if status == consume.TOO_MANY_LISTS:
             raise self.joins[0].too_many_lists()
         return joined(parts)
+
+    @property
+    def _shapes(self) -> tuple[Join, ...]:
+        return tuple(one.join for one in self.joins)
+
+    def _is_due(self, steps: int) -> bool:
+        """Whether the loop is to be compiled now, after so many steps of its joins as plain Python."""
+        if not self.may_compile:
+            return False
+        self.rows.plain_steps = self.steps_before + steps
+        return self.rows.execution.is_due(self.rows.plain_steps, lambda: native_joins(self._shapes, consuming=True))
+
+    def _compile(self) -> None:
+        """Go on as a compiled loop: between two decision points nothing is bound."""
+        self.compiled, self.may_compile = True, False
+        self.joins = self._joins()
+        self.alive = self.left()
 
     def _harvest(self, state: Any, fired: Any, items: Any) -> EventMatches:
         count, written = int(state[consume.FIRED]), int(state[consume.ITEMS])
@@ -268,16 +291,7 @@ class Consumer:
 
 def drivers_of(rows: EventRows) -> list[tuple[int, int | None]]:
     """Ways, and their elements that can be the event at which a match is decided; None: it cannot be said."""
-    return [(number, driver) for number, way in enumerate(rows.program.ways) for driver in _drivers(rows, way)]
-
-
-def _drivers(rows: EventRows, way: Way) -> Sequence[int | None]:
-    if not way.waits:
-        return [e for e in way.singles() if way.can_be_last(e)]
-    leading = any(e.role is Role.LIST and way.can_be_first(n) for n, e in enumerate(way.elements))
-    if leading or rows.intervals:
-        return [None]
-    return [e for e in way.singles() if way.can_be_first(e)]
+    return [(number, driver) for number, way in enumerate(rows.program.ways) for driver in drivers(rows.program, way)]
 
 
 def _level_at(one: WayJoin, place: dict[str, int], width: int) -> list[int]:

@@ -17,7 +17,7 @@ import numpy as np
 
 from motif.engine.arrays import Array
 from motif.engine.events.functions import Functions
-from motif.engine.events.joins import Mode, WayJoin
+from motif.engine.events.joins import WayJoin
 from motif.engine.events.matches import EventMatches, joined
 from motif.engine.events.picks import apply_picks
 from motif.engine.events.rows import EventRows, no_matches
@@ -26,28 +26,29 @@ from motif.errors import LimitExceeded
 from motif.kernels.join import FAR
 from motif.plan.events.decision import choosing, floating, is_eager, rivalry, waits
 from motif.plan.events.ways import Role, Way, coincide
+from motif.plan.physical.plan import Running
 
 NEVER = 2 * FAR
 """A deadline that only the end of the stream brings."""
 
 
-def newly_decided(rows: EventRows, functions: Functions, step: Step, mode: Mode) -> EventMatches:
+def newly_decided(rows: EventRows, functions: Functions, step: Step, running: Running) -> EventMatches:
     """Matches of a query without CONSUMING, in any order."""
-    return _Decided(rows, functions, step, mode).matches()
+    return _Decided(rows, functions, step, running).matches()
 
 
 def decided_in(rows: EventRows, step: Step, matches: EventMatches) -> Array:
     """Which of some matches are decided in a step."""
-    return np.flatnonzero(_Decided(rows, Functions({}), step, Mode(False))._is_decided(matches))
+    return np.flatnonzero(_Decided(rows, Functions({}), step, Running.PLAIN)._is_decided(matches))
 
 
 class _Decided:
-    def __init__(self, rows: EventRows, functions: Functions, step: Step, mode: Mode) -> None:
+    def __init__(self, rows: EventRows, functions: Functions, step: Step, running: Running) -> None:
         self.rows = rows
         self.program = rows.program
         self.functions = functions
         self.step = step
-        self.mode = mode
+        self.running = running
         self.is_eager = is_eager(self.program)
         self.floating = floating(self.program, intervals=rows.intervals)
 
@@ -79,7 +80,7 @@ class _Decided:
         with restricted(self.rows, only):
             if driver is not None and not len(self.rows.candidates(way.elements[driver].var)):
                 return no_matches(self.rows)
-            join = WayJoin(self.rows, number, self.mode, driver=driver, choose=False)
+            join = WayJoin(self.rows, number, self.running, driver=driver, choose=False)
             return joined(list(self._few_enough(join)))
 
     def _few_enough(self, join: WayJoin) -> Iterator[EventMatches]:
@@ -106,7 +107,7 @@ class _Decided:
         parts = [no_matches(self.rows)]
         with restricted(self.rows, only):
             for number in range(len(self.program.ways)):
-                parts += self._few_enough(WayJoin(self.rows, number, self.mode, choose=False))
+                parts += self._few_enough(WayJoin(self.rows, number, self.running, choose=False))
         rivals = joined(parts)
         return rivals.distinct() if coincide(self.program.ways) else rivals
 

@@ -17,40 +17,37 @@ from motif.engine.events.matches import EventMatches
 from motif.engine.events.measures import leaves
 from motif.engine.events.merge import marked
 from motif.engine.events.rows import EventRows
-from motif.engine.pace import pays
 from motif.engine.threads import on_threads
 from motif.kernels import sort
 from motif.kernels.build import sort_loop
 from motif.plan.events.outputs import MatchId
 
-STRETCH = 30_000
-"""Fewer matches than this are not worth a thread."""
 SAMPLES = 256
 """Per stretch, to cut time where matches are."""
 MOST_BUCKETS = 1 << 18
 
 
-def leaves_by_end(rows: EventRows, matches: EventMatches, *, compiled: bool | None, threads: int) -> pa.Table:
+def leaves_by_end(rows: EventRows, matches: EventMatches, *, threads: int = 1) -> pa.Table:
     """Leaves of matches in canonical order (with CONSUMING, as they come); with a key, by end, and `marked`."""
     has_key, are_fired = bool(rows.program.keys), bool(rows.program.query.consuming)
     if len(matches) < 2 or (are_fired and not has_key):
-        return _leaves(rows, matches, compiled=compiled)
-    by_loop = compiled is not False and pays(len(matches), lambda: [sort_loop()])
-    stretches = _stretches(rows, matches, min(threads, 1 + len(matches) // STRETCH))
+        return _leaves(rows, matches)
+    by_loop = rows.execution.compiles(len(matches), lambda: [sort_loop()])
+    stretches = _stretches(rows, matches, min(threads, 1 + len(matches) // rows.execution.costs.stretch_matches))
 
     hashes = None
     if len(stretches) > 1 and any(isinstance(leaf, MatchId) for leaf in rows.program.outputs.leaves):
-        hashes = event_hashes(rows, matches, by_loops=hashed_by_loops(matches, compiled=compiled))
+        hashes = event_hashes(rows, matches, by_loops=hashed_by_loops(rows, matches))
 
     def work(number: int) -> pa.Table:
         own = matches if len(stretches) == 1 else matches.take(stretches[number])
-        return _leaves(rows, in_order_of_end(rows, own, by_loop=by_loop), compiled=compiled, hashes=hashes)
+        return _leaves(rows, in_order_of_end(rows, own, by_loop=by_loop), hashes=hashes)
 
     return pa.concat_tables(on_threads(work, len(stretches)))
 
 
-def _leaves(rows: EventRows, matches: EventMatches, *, compiled: bool | None, hashes: Array | None = None) -> pa.Table:
-    found = leaves(rows, matches, compiled=compiled, hashes=hashes)
+def _leaves(rows: EventRows, matches: EventMatches, *, hashes: Array | None = None) -> pa.Table:
+    found = leaves(rows, matches, hashes=hashes)
     return marked(found, rows.segment[matches.last()]) if rows.program.keys else found
 
 

@@ -115,7 +115,7 @@ class Functions:
             raise QueryDataError(f"{names} gave no truth value, but {test.type}", hint="return True or False")
         program = SimpleNamespace(keys=(), types=types, neighbours=((test,),), dependent=(), variables=())
         table = pa.Table.from_arrays(columns, names=[f"c{i}" for i in range(len(columns))])
-        batch = Rows(program, table)  # type: ignore[arg-type]  # reads no more than this of a program
+        batch = Rows(program, table, rows.execution)  # type: ignore[arg-type]  # reads no more than this of a program
         return Vectors(np.array([0, table.num_rows]), batch.lanes, batch.code).true(test).astype(bool)
 
     def _call(self, rows: EventRows, call: FunctionCall, positions: dict[str, Array]) -> pa.Array:

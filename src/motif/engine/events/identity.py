@@ -16,7 +16,6 @@ import pyarrow.compute as pc
 from motif.engine.arrays import Array, decoded, encoded, null_flags, numpy_of, plain_type, taken, to_lanes
 from motif.engine.events.matches import EventMatches, Lists
 from motif.engine.events.rows import EventRows
-from motif.engine.pace import pays
 from motif.ir.types import Kind, Type
 from motif.kernels.build import identity_loops
 from motif.plan.scalar import Lane, lane
@@ -37,9 +36,9 @@ _CONSTANTS = np.array([0, 1, NULL, STEP, *chain(*MIXERS), LAST_SHIFT], np.uint64
 _ALL_BITS = (1 << 64) - 1
 
 
-def hashed_by_loops(matches: EventMatches, *, compiled: bool | None) -> bool:
-    """Whether that pays; None: nothing is said of it."""
-    return compiled is not False and pays(len(matches), identity_loops)
+def hashed_by_loops(rows: EventRows, matches: EventMatches) -> bool:
+    """Whether so many matches are worth compiled loops."""
+    return rows.execution.compiles(len(matches), identity_loops)
 
 
 def match_ids(rows: EventRows, matches: EventMatches, *, by_loops: bool, hashes: Array | None = None) -> Array:

@@ -29,7 +29,7 @@ def planned(rows: EventRows, number: int, driver: int | None = None, *, choose: 
 
 def _kept(rows: EventRows, key: PlanKey) -> Plan:
     """The plan that was made for the same estimates, if it is among the last ones."""
-    kept: dict[Hashable, Plan] = rows.program.kept
+    kept: dict[Hashable, Plan] = rows.program.joins
     known = (key, rows.estimates.key)
     plan = kept.get(known)
     if plan is None:

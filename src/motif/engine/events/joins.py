@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import math
-import time
 from collections.abc import Callable, Iterable, Iterator
 from copy import copy
-from dataclasses import dataclass
 from itertools import accumulate, chain
 from typing import Any
 
@@ -17,84 +14,48 @@ from motif.engine.events.join_plan import planned
 from motif.engine.events.matches import EventMatches
 from motif.engine.events.rows import EventRows, Groups, Plan
 from motif.engine.events.zones import NOTHING, ZoneMap, zone_map
-from motif.engine.pace import loading_seconds
 from motif.engine.threads import check_wanted, on_threads
 from motif.errors import LimitExceeded, QueryDataError
 from motif.kernels import join
-from motif.kernels.build import join_loop
+from motif.kernels.build import join_loop, native_joins
 from motif.plan.events.codegen import ZONE_NAMES
-from motif.plan.events.program import EventProgram
 from motif.plan.events.steps import Lookup
 from motif.plan.events.ways import Role, Way
+from motif.plan.physical.choose import shares
+from motif.plan.physical.plan import Running
 from motif.plan.scalar import Lane, as_int, lane
 
-PAUSE_STEPS = 50_000_000
-PAUSE_STEPS_PLAIN = 50_000
-"""After so many steps the loop comes back, so that Ctrl-C is heard, on whatever thread it runs."""
-PLAIN_SECONDS = 0.5
-"""After so long a plain loop is given up where it may be compiled."""
-CONSUMING_PATIENCE = 8
-"""Times as long for CONSUMING, whose loop takes longest to compile."""
 ROOM, ROOM_PLAIN = 1 << 16, 1 << 6
 MOST_ROOM = 1 << 22
-SAMPLED = 64
-"""Of so many events that are bound first, one is tried to see how long all of them take."""
-WORTH_SHARING = 100_000
-"""Steps that take a millisecond or so: fewer are not worth another share."""
-SHARES_PER_THREAD = 2
-"""Several, so that a thread that drew many matches does not finish last by far."""
 Then = Callable[[EventMatches], EventMatches]
-
-
-class TooSlow(Exception):
-    """Plain Python takes longer than compiling would; begin again, compiled."""
-
-
-@dataclass(frozen=True, slots=True)
-class Mode:
-    """How loops are run: compiled, or as plain Python, which may be given up after a while."""
-
-    compiled: bool
-    seconds: float = math.inf
-
-    def check(self, began: float) -> None:
-        """Raise if a plain loop has had its time."""
-        if not self.compiled and time.monotonic() - began > self.seconds:
-            raise TooSlow
-
-
-def patience(program: EventProgram) -> int:
-    """How many times as long as others a query may be plain Python."""
-    return CONSUMING_PATIENCE if program.query.consuming else 1
-
-
-def hurried(program: EventProgram, *, is_kept: bool = False) -> Mode:
-    """Plain Python, for as long as compiling does not pay, or loading where the code is on disk."""
-    return Mode(False, loading_seconds() if is_kept else PLAIN_SECONDS * patience(program))
 
 
 class WayJoin:
     """The join of one way over the events of a run."""
 
     def __init__(
-        self, rows: EventRows, number: int, mode: Mode, *, driver: int | None = None, choose: bool = True
+        self, rows: EventRows, number: int, running: Running, *, driver: int | None = None, choose: bool = True
     ) -> None:
         """`driver`: the element bound first; `choose`: let the join itself make the first pick."""
         self.rows = rows
         self.number = number
-        self.mode = mode
-        self.compiled = mode.compiled
+        self.compiled = running is Running.COMPILED
+        self.may_compile = running is Running.PLAIN_FIRST
         self.way: Way = rows.program.ways[number]
         self.width = rows.result_columns[1]
-        plan = planned(rows, number, driver, choose=choose)
-        self.steps, code = plan.steps, plan.code
+        self.plan = plan = planned(rows, number, driver, choose=choose)
+        self.steps = plan.steps
         self.join = plan.join
         self.depth = len(self.steps.elements)
         self.elements = [self.way.elements[e] for e in self.steps.elements]
         lookups = zip(self.elements, self.steps.lookups, strict=True)
         self.groups = [self._groups(element.var, lookup) for element, lookup in lookups]
-        self.environment = self._environment(code.environment)
-        self.fixed_part = self._arguments(plan)
+        self._prepare()
+
+    def _prepare(self) -> None:
+        """The arguments of the loop, as lists for plain Python or as arrays."""
+        self.environment = self._environment(self.plan.code.environment)
+        self.fixed_part = self._arguments(self.plan)
 
     def _groups(self, var: str, lookup: Lookup | None) -> Groups:
         """Candidates of a level, and how they are found from the events of another one."""
@@ -108,12 +69,38 @@ class WayJoin:
         """All matches, as `then` leaves them: threads share the events that are bound first, where that pays."""
         if threads == 1:
             return [self.held(then(chunk)) for chunk in self.chunks()]
-        tried = self._lead(1, SAMPLED)
+        sampled = self.rows.execution.costs.sampled_leads
+        tried = self._lead(1, sampled)
         found, steps = self._found(range(tried), then)
-        shares = max(min(threads * SHARES_PER_THREAD, steps * SAMPLED // WORTH_SHARING), 1)
-        cuts = [*(max(self._lead(number, shares), tried) for number in range(shares)), self.rows.count]
-        rest = on_threads(lambda number: self.another()._found(range(*cuts[number : number + 2]), then)[0], shares)
+        if self._is_due(steps * sampled):
+            self.compile()
+        parts = shares(steps * sampled, threads, self.rows.execution.costs) if self.compiled else 1
+        cuts = [*(max(self._lead(number, parts), tried) for number in range(parts)), self.rows.count]
+        rest = on_threads(lambda number: self.another()._found(range(*cuts[number : number + 2]), then)[0], parts)
         return found + list(chain.from_iterable(rest))
+
+    def _is_due(self, more: int = 0) -> bool:
+        """Whether the loop is to be compiled now, having taken its steps as plain Python, or so many more to come."""
+        if not self.may_compile:
+            return False
+        steps = self.rows.plain_steps + more
+        return self.rows.execution.is_due(steps, lambda: native_joins((self.join,), consuming=False))
+
+    def compile(self) -> None:
+        """Go on as a compiled loop from where the plain one stands."""
+        before = [*self.fixed_part[2], self._zone_limits()]
+        self.compiled, self.may_compile = True, False
+        self._prepare()
+        for room, held in zip([*self.fixed_part[2], self._zone_limits()], before, strict=True):
+            room[:] = held
+
+    def _zone_limits(self) -> Any:
+        """What the loop writes into its environment; nothing where it passes over no blocks."""
+        return self.environment[self._limits_at] if any(self.steps.zones) else self._ints([])
+
+    @property
+    def _limits_at(self) -> int:
+        return len(self.environment) - len(ZONE_NAMES) + ZONE_NAMES.index("zl")
 
     def _lead(self, number: int, shares: int) -> int:
         """The position at which one of some shares of the events that are bound first begins."""
@@ -123,8 +110,11 @@ class WayJoin:
 
     def _found(self, leads: range, then: Then) -> tuple[list[EventMatches], int]:
         """Matches of which the first bound event is at these positions, and how many steps it took to find them."""
-        state = self._begin(leads)
-        return [self.held(then(chunk)) for chunk in self._chunks(leads, state)], int(state[join.TRIED])
+        found, begun = [], self._begin(leads)
+        for chunk, state in self._chunks(leads, begun):
+            found.append(self.held(then(chunk)))
+            steps = int(state[join.TRIED])
+        return found, steps
 
     def held(self, found: EventMatches) -> EventMatches:
         """The same matches, which are counted: all are held until they are put out."""
@@ -134,30 +124,44 @@ class WayJoin:
     def chunks(self) -> Iterator[EventMatches]:
         """All matches, in chunks of bounded size."""
         leads = range(self.rows.count)
-        return self._chunks(leads, self._begin(leads))
+        return (chunk for chunk, _ in self._chunks(leads, self._begin(leads)))
 
     def _begin(self, leads: range) -> Any:
         """The state of a join over the partitions in which these positions are."""
         before = np.searchsorted(self.rows.bounds, leads.start, "right") - 2
         return self._ints([-1, 0, before, 0, 0, 0])
 
-    def _chunks(self, leads: range, state: Any) -> Iterator[EventMatches]:
+    def _chunks(self, leads: range, state: Any) -> Iterator[tuple[EventMatches, Any]]:
+        """Matches, and the state of the join behind them: it may go on as a compiled loop, which has arrays."""
+        room, status = self._least_room, join.PAUSED
         settings = self.settings(leads)
-        room, began = ROOM if self.compiled else ROOM_PLAIN, time.monotonic()
-        status = join.PAUSED
         while status == join.PAUSED:
             out, items = self._room(room * self.width), self._room(room if self._has_lists else 1)
+            tried = int(state[join.TRIED])
             status = self._call(settings, state, out, items)
-            self.mode.check(began)
             check_wanted()
             found, written = int(state[join.FOUND]), int(state[join.WRITTEN])
-            yield self._matches(_array(out, found * self.width), _array(items, written))
             state[join.FOUND] = state[join.WRITTEN] = 0
+            yield self._matches(_array(out, found * self.width), _array(items, written)), state
             is_stuck = found == 0 and int(state[join.LEVEL]) == self.depth  # one list is longer than the room
             if status == join.PAUSED and (room < MOST_ROOM or is_stuck):
                 room *= 4
+            self.rows.plain_steps += 0 if self.compiled else int(state[join.TRIED]) - tried
+            if status == join.PAUSED and self._is_due():
+                self.compile()
+                state, settings, room = self._ints(state), self.settings(leads), max(room, self._least_room)
         if status == join.TOO_MANY_LISTS:
             raise self.too_many_lists()
+
+    @property
+    def _pause(self) -> int:
+        """Steps after which the loop comes back, on whatever thread it runs."""
+        costs = self.rows.execution.costs
+        return costs.join_pause if self.compiled else costs.plain_join_pause
+
+    @property
+    def _least_room(self) -> int:
+        return ROOM if self.compiled else ROOM_PLAIN
 
     def _call(self, settings: Any, state: Any, out: Any, items: Any) -> int:
         static, times, work = self.fixed_part
@@ -220,7 +224,7 @@ class WayJoin:
                 consuming,
                 self.rows.intervals,
                 self.steps.chosen,
-                PAUSE_STEPS if self.compiled else PAUSE_STEPS_PLAIN,
+                self._pause,
                 self.rows.program.limits.each_events,
                 np.searchsorted(self.rows.bounds, leads.stop),
                 leads.start,
@@ -234,8 +238,8 @@ class WayJoin:
         static, times, work = self.fixed_part
         twin.fixed_part = (static, times, [self._copy(part) for part in work])
         # The limits of zones are written too; everything else in there is only read.
-        limits = len(self.environment) - len(ZONE_NAMES) + ZONE_NAMES.index("zl")
         if any(self.steps.zones):
+            limits = self._limits_at
             twin.environment = tuple(self._copy(p) if i == limits else p for i, p in enumerate(self.environment))
         return twin
 

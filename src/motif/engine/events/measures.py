@@ -16,19 +16,16 @@ from motif.engine.events.matches import EventMatches, Lists
 from motif.engine.events.rows import EventRows
 from motif.engine.matches import Matches
 from motif.engine.measures import Measures, Members, OutputRows
-from motif.engine.pace import pays
 from motif.ir.expr import End
 from motif.ir.types import Type
-from motif.kernels.build import native_fold
 from motif.plan.events.outputs import Edge, EventLeaf, Folded, Found, MatchId, Moment, Rank, Value, Whole
 from motif.plan.outputs import Folded as RowFolded
 from motif.plan.outputs import leaf_name
-from motif.plan.scalar import Lane, lane
 
 
-def leaves(rows: EventRows, matches: EventMatches, *, compiled: bool | None, hashes: Array | None = None) -> pa.Table:
-    """One row per match; None: loops are compiled where that pays. `hashes` of the events, if they are known."""
-    measures = EventMeasures(rows, matches, compiled=compiled, hashes=hashes)
+def leaves(rows: EventRows, matches: EventMatches, *, hashes: Array | None = None) -> pa.Table:
+    """One row per match; `hashes` of the events, if they are known."""
+    measures = EventMeasures(rows, matches, hashes=hashes)
     wanted = rows.program.outputs.leaves
     names = [leaf_name(i) for i in range(len(wanted))]
     return pa.Table.from_arrays([measures.leaf(leaf) for leaf in wanted], names=names)
@@ -37,18 +34,15 @@ def leaves(rows: EventRows, matches: EventMatches, *, compiled: bool | None, has
 class EventMeasures:
     """Evaluates leaves for some matches."""
 
-    def __init__(
-        self, rows: EventRows, matches: EventMatches, *, compiled: bool | None, hashes: Array | None = None
-    ) -> None:
+    def __init__(self, rows: EventRows, matches: EventMatches, *, hashes: Array | None = None) -> None:
         self.rows = rows
         self.matches = matches
-        self.compiled = compiled
         self.hashes = hashes
 
     def leaf(self, leaf: EventLeaf) -> pa.Array:
         match leaf:
             case MatchId():
-                by_loops = hashed_by_loops(self.matches, compiled=self.compiled)
+                by_loops = hashed_by_loops(self.rows, self.matches)
                 return arrow(match_ids(self.rows, self.matches, by_loops=by_loops, hashes=self.hashes))
             case Moment(at_end=at_end):
                 return self.end() if at_end else self.start()
@@ -135,26 +129,21 @@ class EventMeasures:
         if leaf.name == "count" and leaf.column is None and not leaf.distinct:
             return arrow(self.entries(leaf.var).count)
         offsets, positions = self.compact(leaf.var)
-        compiled = self._is_compiled(leaf, len(positions)) if self.compiled is None else self.compiled
-        folds = _ListFolds(self.rows, offsets, positions, compiled=compiled)
+        folds = _ListFolds(self.rows, offsets, positions)
         return folds.folded(RowFolded(leaf.name, leaf.column, False, (leaf.var,), leaf.distinct, True))
-
-    def _is_compiled(self, leaf: Folded, events: int) -> bool:
-        floats = leaf.column is not None and lane(self.rows.program.types[leaf.column]) is Lane.FLOAT
-        return pays(events, lambda: [native_fold(floats=floats)])
 
 
 class _ListFolds(Measures):
     """Aggregates over lists of events, as if each list were a match of adjacent rows."""
 
-    def __init__(self, rows: EventRows, offsets: Array, positions: Array, *, compiled: bool) -> None:
+    def __init__(self, rows: EventRows, offsets: Array, positions: Array) -> None:
         count = len(offsets) - 1
         none = np.zeros(count, np.int64)
         labels = np.zeros(len(positions), np.int32)
         matches = Matches(offsets[:-1], offsets[1:], none, none, labels, offsets)
         last = np.where(offsets[1:] > offsets[:-1], offsets[1:] - 1, -1)
         output = OutputRows(none, np.arange(count), last, are_matches=True)
-        super().__init__(SimpleNamespace(program=rows.program), matches, output, compiled=compiled)  # type: ignore[arg-type]
+        super().__init__(SimpleNamespace(program=rows.program, execution=rows.execution), matches, output)  # type: ignore[arg-type]
         self.events = rows
         self.positions = positions
 

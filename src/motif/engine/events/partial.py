@@ -14,36 +14,37 @@ import numpy as np
 from motif.engine.arrays import Array
 from motif.engine.events.decided import restricted
 from motif.engine.events.functions import Functions
-from motif.engine.events.joins import Mode, WayJoin
+from motif.engine.events.joins import WayJoin
 from motif.engine.events.matches import EventMatches, joined
 from motif.engine.events.rows import EventRows, no_matches
 from motif.plan.events.program import EventProgram
 from motif.plan.events.ways import Role, Way
+from motif.plan.physical.plan import Running
 
 
-def timed_out(rows: EventRows, functions: Functions, events: Array, mode: Mode) -> EventMatches:
+def timed_out(rows: EventRows, functions: Functions, events: Array, running: Running) -> EventMatches:
     """What is left of patterns that began with one of `events` (flags)."""
     if not rows.program.query.consuming:
-        events = events & ~_completed(rows, functions, events, mode)
+        events = events & ~_completed(rows, functions, events, running)
     parts = [no_matches(rows)]
     for program in _beginnings(rows.program):
         if not events.any():
             break
-        found = _first_of_each(_begun(_like(rows, program), functions, events, mode))
+        found = _first_of_each(_begun(_like(rows, program), functions, events, running))
         events = events.copy()
         events[found.first()] = False
         parts.append(found)
     return joined(parts)
 
 
-def _completed(rows: EventRows, functions: Functions, events: Array, mode: Mode) -> Array:
+def _completed(rows: EventRows, functions: Functions, events: Array, running: Running) -> Array:
     """Events with which a whole match begins, chosen by PICK or not."""
     flags = np.zeros(rows.count, bool)
-    flags[_begun(rows, functions, events, mode).first()] = True
+    flags[_begun(rows, functions, events, running).first()] = True
     return flags
 
 
-def _begun(rows: EventRows, functions: Functions, events: Array, mode: Mode) -> EventMatches:
+def _begun(rows: EventRows, functions: Functions, events: Array, running: Running) -> EventMatches:
     """Matches that begin with one of the events."""
     parts = [no_matches(rows)]
     for number, way in enumerate(rows.program.ways):
@@ -52,7 +53,7 @@ def _begun(rows: EventRows, functions: Functions, events: Array, mode: Mode) -> 
                 continue
             with restricted(rows, {way.elements[driver].var: events}):
                 if len(rows.candidates(way.elements[driver].var)):
-                    join = WayJoin(rows, number, mode, driver=driver, choose=False)
+                    join = WayJoin(rows, number, running, driver=driver, choose=False)
                     parts += [functions.filtered(rows, chunk) for chunk in join.chunks()]
     found = joined(parts)
     return found.take(np.flatnonzero(events[found.first()])) if len(found) else found
@@ -93,7 +94,7 @@ def _cut(way: Way, size: int) -> Way:
 
 def _like(rows: EventRows, program: EventProgram) -> EventRows:
     """The same events for a shorter pattern; results have the columns of the whole one."""
-    shorter = EventRows(program, rows.table)
+    shorter = EventRows(program, rows.table, rows.execution)
     shorter.let_pass(rows.masks)
     shorter.__dict__["list_variables"] = rows.list_variables
     return shorter

@@ -6,7 +6,6 @@ that every way must bind, or have none near enough. Where they have more, most e
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import combinations
@@ -18,56 +17,34 @@ from motif.engine.arrays import Array, flat, picked, to_lanes
 from motif.engine.events.neighbours import with_neighbours
 from motif.engine.events.roles import BITS, Needs, roles_of
 from motif.engine.events.rows import ticks_of
-from motif.engine.pace import COMPILE_FROM_ROWS, READY_FROM_ROWS, is_slow, timed
+from motif.engine.execution import Execution
 from motif.engine.times import moments
 from motif.ir.event import Duration
 from motif.kernels.build import chance_loops, neighbours_loop
-from motif.kernels.native import Native, are_kept, are_loaded
 from motif.plan.events.program import EventProgram
 from motif.plan.events.ways import Way
 
-FEW_EVENTS = 8
-"""Looked at only where a partition has fewer on average: of larger ones nearly all can have a match."""
-WORTH_IT = 0.7
-"""Of more than so many events no one is left out: to move them takes longer."""
 TOO_FAR = 1 << 61
 """Times that are further apart are not subtracted: the difference might not fit."""
 LOWEST = np.array([2 * ((roles & -roles).bit_length() - 1) for roles in range(1 << len(BITS))])
 """For each set of roles, twice the number of the lowest; see `kernels.chance.span`."""
-COMPILE_FROM = 1_000_000
-"""Events from which on loops are compiled for this, which they are once: NumPy takes twice as long."""
-PATIENCE = 2
-"""As loops take half as long, they are compiled once NumPy took twice as long as that does."""
-BY_NUMPY = "events that are left out by NumPy"
-"""Under this name it is counted how long that took, for all queries together: the loops are the same."""
 
 
-def promising(
-    program: EventProgram, events: pa.Table, group: Array, *, compiled: bool | None = None
-) -> tuple[pa.Table, Array]:
+def promising(program: EventProgram, events: pa.Table, group: Array, execution: Execution) -> tuple[pa.Table, Array]:
     """Events with a chance, and the numbers of their partitions; all where it is not worth it. `group`: all numbers."""
     if not len(group):
         return events, group
-    are_small = len(group) < FEW_EVENTS * (int(group.max()) + 1)
+    costs, most = execution.costs, 1 - execution.costs.worth_leaving_out
+    are_small = len(group) < costs.few_events * (int(group.max()) + 1)
     loops = chance_loops() if are_small else (neighbours_loop(),)
-    by_loops = is_worth_compiling(len(group), loops) if compiled is None else compiled
-    with timed(BY_NUMPY, len(group), compiled=by_loops):
-        if are_small:
-            return with_a_chance(program, events, group, worth_it=WORTH_IT, compiled=by_loops)
-        places = with_neighbours(program, events, group, compiled=by_loops)
-    if places is None or len(places) >= WORTH_IT * len(group):
+    by_loops = execution.compiles(len(group), lambda: loops, costs.leaving_out_effort)
+    if are_small:
+        return with_a_chance(program, events, group, worth_it=most, compiled=by_loops)
+    places = with_neighbours(program, events, group, compiled=by_loops)
+    if places is None or len(places) >= most * len(group):
         return events, group
     _, numbers = np.unique(group[places], return_inverse=True)
     return _at(events, places), numbers
-
-
-def is_worth_compiling(events: int, loops: Sequence[Native]) -> bool:
-    """Whether so many events are to be looked at by compiled loops."""
-    if events >= COMPILE_FROM or (events >= READY_FROM_ROWS and are_loaded(loops)):
-        return True
-    if events >= COMPILE_FROM_ROWS and are_kept(loops):  # so many are joined by code that is loaded, too
-        return True
-    return is_slow(BY_NUMPY, events, lambda: loops, PATIENCE)
 
 
 def with_a_chance(

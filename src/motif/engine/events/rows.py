@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 
 from motif.engine.arrays import Array, Lanes, numpy_of, truth
-from motif.engine.budget import Budget
 from motif.engine.events.matches import EventMatches, Lists, nothing
 from motif.engine.events.places import heads
+from motif.engine.execution import Execution
 from motif.engine.matcher import Rows
 from motif.engine.runs import run_numbers
 from motif.engine.times import moments
@@ -83,20 +83,19 @@ class EventRows:
         self,
         program: EventProgram,
         table: pa.Table,
+        execution: Execution,
         estimates: Estimates | None = None,
         bounds: Array | None = None,
-        budget: Budget | None = None,
     ) -> None:
-        """`estimates`: of all events, where these are only a part; `bounds` of the partitions, if they are known.
-
-        `budget`: of the whole query, where this is only a part.
-        """
+        """`estimates`: of all events, where these are only a part; `bounds` of the partitions, if they are known."""
         self.program = program
-        self.budget = budget or Budget(program.limits)
+        self.execution = execution
+        self.plain_steps = 0
+        """Steps that joins over these events have taken as plain Python; a stream goes on counting."""
         self._held = 0
         self.table = table
         self._estimates = estimates
-        self.rows = Rows(program, table, bounds)  # type: ignore[arg-type]  # reads only what both kinds of program have
+        self.rows = Rows(program, table, execution, bounds)  # type: ignore[arg-type]  # reads only what both kinds of program have
         self.count = table.num_rows
         self.masks: dict[str, Array] = {}
         """Per variable, 1 for the events it may bind for good; see `let_pass`."""
@@ -196,10 +195,10 @@ class EventRows:
     def hold(self, found: EventMatches) -> None:
         """Count matches that are held until they are put out, and what their rows of the result will take."""
         per_match, per_item = self._sizes
-        self.budget.hold(int(len(found) * per_match + len(found.items) * per_item))
+        self.execution.budget.hold(int(len(found) * per_match + len(found.items) * per_item))
         self._held += len(found)
         if not (choosing(self.program.query.picks) or coincide(self.program.ways)):  # none of them is left out
-            self.budget.check(self._held)
+            self.execution.budget.check(self._held)
 
     @cached_property
     def _sizes(self) -> tuple[float, float]:

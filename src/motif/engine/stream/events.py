@@ -16,15 +16,15 @@ from motif.engine.events.consume import Consumer
 from motif.engine.events.decided import decided_in, newly_decided
 from motif.engine.events.ended import leaves_by_end
 from motif.engine.events.functions import Functions
-from motif.engine.events.joins import Mode, TooSlow, WayJoin, hurried, patience
+from motif.engine.events.joins import WayJoin
 from motif.engine.events.matches import EventMatches, joined
 from motif.engine.events.merge import in_time_order
 from motif.engine.events.partial import timed_out
 from motif.engine.events.rows import EventRows, Plan, PlanKey, no_matches, ticks_of
 from motif.engine.events.simulate import Simulation
 from motif.engine.events.step import Step
+from motif.engine.execution import Execution
 from motif.engine.order import Arrangement, Layout
-from motif.engine.pace import is_slow, timed
 from motif.engine.stream.kept import Kept, Touched, constant, too_old, with_columns
 from motif.engine.stream.valid import ANY, FLAG, Range
 from motif.engine.watermark import BEGINNING, FOREVER, is_past
@@ -33,6 +33,7 @@ from motif.ir.event import Duration, EventCount
 from motif.plan.events.decision import choosing, is_eager, rivalry, waits, windows
 from motif.plan.events.program import EventProgram
 from motif.plan.events.ways import Role, coincide
+from motif.plan.physical.plan import Running
 
 TIME, DUE, CONSUMED, BEGAN, MASK = "__time", "__due", "__consumed", "__began", "__passes_"
 """When an event was, the deadline of a match that begins with it, whether it is consumed, whether a match began with
@@ -49,9 +50,9 @@ class EventPatterns:
         program: EventProgram,
         layout: Layout,
         functions: Functions,
+        execution: Execution,
         *,
         timeouts: bool = False,
-        compiled: bool | None = None,
     ) -> None:
         self.program = program
         self.wants_timeouts = timeouts
@@ -61,7 +62,9 @@ class EventPatterns:
         """Events let go because of a limit, since that was last asked."""
         self.layout = layout
         self.functions = functions
-        self.compiled = compiled
+        self.execution = execution
+        self.plain_steps = 0
+        """Steps of joins that were taken as plain Python."""
         self.is_eager = is_eager(program)
         self.waits = any(waits(program, way) for way in program.ways)
         self.is_timed = timeouts or self.waits
@@ -97,7 +100,7 @@ class EventPatterns:
         extra = {TIME: times, DUE: self._deadlines(events, times)}
         extra |= dict.fromkeys((CONSUMED, BEGAN), constant(0, len(times)))
         if self.functions.registered:
-            for var, mask in self.functions.masks(EventRows(self.program, events)).items():
+            for var, mask in self.functions.masks(EventRows(self.program, events, self.execution)).items():
                 extra[MASK + var] = mask.astype(np.int64)
         return with_columns(events, extra)
 
@@ -123,7 +126,7 @@ class EventPatterns:
         within = self.program.query.within
         if not isinstance(within, Duration):
             return np.full(len(times), FOREVER)
-        begin = times if self.program.start is None else EventRows(self.program, events).begin
+        begin = times if self.program.start is None else EventRows(self.program, events, self.execution).begin
         due: Array = begin + within.microseconds * ticks_of(self.program)
         return due
 
@@ -178,34 +181,35 @@ class EventPatterns:
             touched = self._in_order(touched)
             step = Step(touched.is_new, step.before, step.now)
         table = touched.table
-        rows = EventRows(self.program, table, bounds=touched.bounds)
+        rows = EventRows(self.program, table, self.execution, bounds=touched.bounds)
+        rows.plain_steps = self.plain_steps
         rows.plans = self._plans()
         if self.functions.registered:
             rows.let_pass(_masks(table))
         alive = 1 - numpy_of(flat(table.column(CONSUMED)))
-        mode = self._mode(rows.count)
-        try:
-            with timed(self.program.fingerprint, rows.count, compiled=mode.compiled):
-                matches, left = self._find(rows, step, alive, mode)
-        except TooSlow:
-            mode = Mode(True)
-            matches, left = self._find(rows, step, alive, mode)
+        running = self._running(rows.count)
+        matches, left = self._find(rows, step, alive, running)
+        self.plain_steps = rows.plain_steps
         if self.program.query.consuming and len(matches):
             table = with_columns(table, {CONSUMED: 1 - left.astype(np.int64)})
         if self.wants_timeouts:
-            table = self._with_timeouts(table, rows, matches, left, step, compiled=mode.compiled)
+            table = self._with_timeouts(table, rows, matches, left, step, running)
         if not step.is_last:
             self._put(table, rows.bounds, step.now)
-        return leaves_by_end(rows, matches, compiled=mode.compiled, threads=1) if len(matches) else None
+        return leaves_by_end(rows, matches) if len(matches) else None
 
-    def _mode(self, events: int) -> Mode:
-        if self.compiled is not None:
-            return Mode(self.compiled)
-        is_due = is_slow(self.program.fingerprint, events, patience=patience(self.program))
-        return Mode(True) if is_due else hurried(self.program)
+    def _running(self, events: int) -> Running:
+        """How joins over so many events run: compiled once those of all steps so far would have been worth it."""
+        planned, costs = self.execution.plan.match.loops, self.execution.costs
+        if planned in (Running.COMPILED, Running.PLAIN):
+            return planned
+        if events <= costs.small_step_rows:
+            return Running.PLAIN
+        is_due = self.plain_steps >= costs.plain_steps * self.execution.effort
+        return Running.COMPILED if is_due else Running.PLAIN_FIRST
 
     def _with_timeouts(
-        self, table: pa.Table, rows: EventRows, matches: EventMatches, alive: Array, step: Step, *, compiled: bool
+        self, table: pa.Table, rows: EventRows, matches: EventMatches, alive: Array, step: Step, running: Running
     ) -> pa.Table:
         """Find partial matches whose time is over; notes which events began a match."""
         began = numpy_of(flat(table.column(BEGAN))) == 1
@@ -214,9 +218,9 @@ class EventPatterns:
             over = step.falls_due(rows, rows.deadlines, rows.segment) & ~began & (alive == 1)
             if self.program.query.consuming:
                 rows.let_pass({var: alive.astype(np.uint8) for var, _ in self.program.masks})
-            partial = timed_out(rows, self.functions, over, Mode(compiled))
+            partial = timed_out(rows, self.functions, over, running)
             if len(partial):
-                self.timeouts += (leaves_by_end(rows, partial, compiled=compiled, threads=1),)
+                self.timeouts += (leaves_by_end(rows, partial),)
         return with_columns(table, {BEGAN: began.astype(np.int64)})
 
     def _plans(self) -> dict[PlanKey, Plan]:
@@ -235,27 +239,27 @@ class EventPatterns:
             return touched
         sequence = Arrangement(table, self.layout, touched.is_new.astype(np.int64)).sequence()
         table = taken(table, sequence)
-        bounds = EventRows(self.program, table).bounds
+        bounds = EventRows(self.program, table, self.execution).bounds
         return Touched(table, touched.is_new[sequence], bounds)
 
-    def _find(self, rows: EventRows, step: Step, alive: Array, mode: Mode) -> tuple[EventMatches, Array]:
+    def _find(self, rows: EventRows, step: Step, alive: Array, running: Running) -> tuple[EventMatches, Array]:
         """Matches decided in the step, and the events that are not consumed after it."""
         if not self.program.ways:
             return no_matches(rows), alive
         if not self.program.query.consuming:
-            return newly_decided(rows, self.functions, step, mode), alive
+            return newly_decided(rows, self.functions, step, running), alive
         firing: Consumer | Simulation
         if self.functions.on_several(self.program):
-            firing = Simulation(rows, self._all(rows, step, mode), alive=alive, step=step)
+            firing = Simulation(rows, self._all(rows, step, running), alive=alive, step=step)
         else:
-            firing = Consumer(rows, mode, alive=alive, step=step)
+            firing = Consumer(rows, running, alive=alive, step=step)
         return firing.fired(), firing.left()
 
-    def _all(self, rows: EventRows, step: Step, mode: Mode) -> EventMatches:
+    def _all(self, rows: EventRows, step: Step, running: Running) -> EventMatches:
         """Matches that may fire in the step; with a choice to be made, their rivals too."""
         parts = [no_matches(rows)]
         for number in range(len(self.program.ways)):
-            for chunk in WayJoin(rows, number, mode, choose=False).chunks():
+            for chunk in WayJoin(rows, number, running, choose=False).chunks():
                 asked = chunk if choosing(self.program.query.picks) else chunk.take(decided_in(rows, step, chunk))
                 parts.append(self.functions.filtered(rows, asked))
         found = joined(parts)
@@ -300,7 +304,7 @@ class EventPatterns:
     def _outnumbered(self, count: int) -> Array:
         """All but the last events of each partition; `match_id` numbers those alike, so they go together."""
         assert self.kept.table is not None
-        bounds, time = EventRows(self.program, self.kept.table).bounds, self.kept.column(TIME)
+        bounds, time = EventRows(self.program, self.kept.table, self.execution).bounds, self.kept.column(TIME)
         first = np.maximum(bounds[1:] - count, bounds[:-1])
         return time < np.repeat(time[first], np.diff(bounds))
 
@@ -310,7 +314,7 @@ class EventPatterns:
         gone = np.full(self.kept.count, bool(last))
         if last:
             assert self.kept.table is not None
-            rows = EventRows(self.program, self.kept.table)
+            rows = EventRows(self.program, self.kept.table, self.execution)
             for var, _ in self.program.masks:
                 if var not in last:
                     gone[rows.candidates(var)] = False

@@ -16,6 +16,7 @@ from motif.engine.matches import Matches, no_matches
 from motif.errors import LimitExceeded
 from motif.ir.query import MatchMode, Skip, SkipTo
 from motif.plan import automaton as a
+from motif.plan.physical.plan import Running
 from motif.plan.program import Memory, Program
 
 
@@ -43,14 +44,14 @@ def stopping_anywhere(program: Program) -> Program:
     )
 
 
-def timed_out(rows: Rows, starts: Array, limits: Array, *, compiled: bool) -> Matches:
+def timed_out(rows: Rows, starts: Array, limits: Array, running: Running) -> Matches:
     """What was taken from each of `starts` (flags per row); `limits`: first row out of reach, per row.
 
     `rows` are those of a program that may stop anywhere.
     """
     standing = Standing.of(rows.bounds, more=False)
     try:
-        found = list(Run(rows, standing, compiled=compiled).matches())
+        found = list(Run(rows, standing, running).matches())
     except LimitExceeded:
         return no_matches()  # partial matches are a courtesy
     if not found:

@@ -7,17 +7,17 @@ would read a row that has not come is undecided; more rows decide it, or the wat
 from __future__ import annotations
 
 import logging
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 import pyarrow as pa
 
 from motif.engine.arrays import Array, flat, numpy_of, taken
-from motif.engine.matcher import Rows, Run, Standing, is_worth_compiling
+from motif.engine.execution import Execution
+from motif.engine.matcher import Rows, Run, Standing, loops_of
 from motif.engine.matches import Matches, no_matches
 from motif.engine.order import Arrangement, Layout
 from motif.engine.output import furthest, leaves, one_row, put_out
-from motif.engine.pace import SMALL_STEP
 from motif.engine.stream.kept import Kept, Touched, constant, with_columns
 from motif.engine.stream.partial import stopping_anywhere, timed_out
 from motif.engine.stream.valid import ANY, FLAG, Range, check_partitions
@@ -28,6 +28,7 @@ from motif.ir.expr import MatchNumber, walk
 from motif.ir.pattern import Anchor
 from motif.ir.pattern import walk as walk_pattern
 from motif.ir.types import Kind
+from motif.plan.physical.plan import Running
 from motif.plan.program import Program
 from motif.plan.scalar import DAY
 
@@ -45,9 +46,9 @@ class RowPatterns:
     hold = None
     """How long after its end a match may be decided: no one knows."""
 
-    def __init__(self, program: Program, *, timeouts: bool = False, compiled: bool | None = None) -> None:
+    def __init__(self, program: Program, execution: Execution, *, timeouts: bool = False) -> None:
         self.program = program
-        self.compiled = compiled
+        self.execution = execution
         self.beginnings = stopping_anywhere(program) if timeouts and program.within is not None else None
         """The same pattern ending anywhere, if partial matches are asked for."""
         self.timeouts: tuple[pa.Table, ...] = ()
@@ -82,7 +83,7 @@ class RowPatterns:
         table = taken(table, Arrangement(table, layout, np.arange(table.num_rows)).sequence())
         facts = {name: numpy_of(flat(table.column(name))) for name in self.ranges}
         alike = [facts[name] for name in (NUMBER, DROPPED, DUE)]
-        bounds = Rows(self.program, table).bounds
+        bounds = Rows(self.program, table, self.execution).bounds
         check_partitions(bounds, facts[AHEAD], facts[COVERED], alike)
         return table
 
@@ -102,11 +103,11 @@ class RowPatterns:
         parts = self._within_limits(touched, watermark)
         return pa.concat_tables(parts) if parts else None
 
-    def is_compiled(self, rows: int) -> bool:
-        """Whether a step over so many rows runs a compiled loop: once all rows so far would have been worth it."""
-        if self.compiled is not None:
-            return self.compiled
-        return rows > SMALL_STEP and is_worth_compiling(self.program, self.seen)
+    def running(self, rows: int) -> Running:
+        """How the loop of a step over so many rows runs: compiled once all rows so far would have been worth it."""
+        if rows <= self.execution.costs.small_step_rows and self.execution.costs.compile_rows:
+            return Running.PLAIN
+        return self.execution.matching(self.seen, partial(loops_of, self.program))
 
     def _within_limits(self, touched: Touched, watermark: int) -> list[pa.Table]:
         """Matches of all partitions but those that ask for too much: these are let go, the others go on."""
@@ -138,11 +139,11 @@ class _Step:
         self.owner = owner
         self.program = owner.program
         self.table = touched.table
-        self.rows = Rows(owner.program, self.table, touched.bounds)
+        self.rows = Rows(owner.program, self.table, owner.execution, touched.bounds)
         self.low, self.high = self.rows.bounds[:-1], self.rows.bounds[1:]
         self.watermark = watermark
         self.is_over = watermark >= FOREVER
-        self.compiled = owner.is_compiled(self.rows.count)
+        self.running = owner.running(self.rows.count)
         self.standing = self._standing()
 
     def _fact(self, name: str) -> Array:
@@ -175,8 +176,8 @@ class _Step:
     def run(self) -> pa.Table | None:
         began = self.standing.start.copy()
         parts, found = [], []
-        for matches in Run(self.rows, self.standing, compiled=self.compiled).matches():
-            parts.append(leaves(self.rows, matches, put_out(self.rows, matches), compiled=self.compiled))
+        for matches in Run(self.rows, self.standing, self.running).matches():
+            parts.append(leaves(self.rows, matches, put_out(self.rows, matches)))
             found.append(matches)
         covered = self.low + self._fact(COVERED)
         if self.program.query.rows is q.Rows.ALL_WITH_UNMATCHED:
@@ -202,12 +203,11 @@ class _Step:
             starts &= reached <= position  # never a start: the search skipped it
         if not starts.any():
             return
-        rows = Rows(beginnings, self.table)
-        limits = np.asarray(Run(rows, self.standing, compiled=False).limits())
-        partial = timed_out(rows, starts, limits, compiled=self.compiled)
-        if len(partial):
-            output = one_row(partial)
-            self.owner.timeouts += (leaves(rows, partial, output, compiled=self.compiled),)
+        rows = Rows(beginnings, self.table, self.owner.execution)
+        limits = np.asarray(Run(rows, self.standing, Running.PLAIN).limits())
+        found_out = timed_out(rows, starts, limits, self.running)
+        if len(found_out):
+            self.owner.timeouts += (leaves(rows, found_out, one_row(found_out)),)
 
     def _unmatched(self, began: Array, found: list[Matches]) -> pa.Table:
         """Rows the search has passed by that are in no match."""
@@ -219,7 +219,7 @@ class _Step:
         for matches in found:
             reached = np.maximum(reached, furthest(matches, candidates))
         missed = candidates[reached <= candidates]
-        return leaves(self.rows, no_matches(), put_out(self.rows, no_matches(), missed), compiled=self.compiled)
+        return leaves(self.rows, no_matches(), put_out(self.rows, no_matches(), missed))
 
     def _keep(self, covered: Array) -> None:
         """Drop every row that no later match can read."""
@@ -250,7 +250,8 @@ class _Step:
     def _rows(self, kept: Array) -> pa.Table:
         if len(kept) == self.rows.count:
             return self.table
-        if len(self.low) == 1 and self.rows.count <= SMALL_STEP:  # a slice holds on to all of them
+        few = self.owner.execution.costs.small_step_rows
+        if len(self.low) == 1 and self.rows.count <= few:  # a slice holds on to all of them
             return self.table.slice(int(self.low[0]) + self.rows.count - len(kept), len(kept))
         return taken(self.table, kept)
 

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 
 from motif.engine.arrays import Array, chosen, flat, taken, to_lanes
 from motif.engine.events.functions import Functions
+from motif.engine.execution import Execution
 from motif.engine.order import Arrangement, Layout
 from motif.engine.stream import container, state
 from motif.engine.stream.events import EventPatterns
@@ -26,6 +27,8 @@ from motif.engine.stream.waiting import Waiting
 from motif.engine.times import moments
 from motif.engine.watermark import BEGINNING, FOREVER, is_past
 from motif.plan.events.program import EventProgram
+from motif.plan.physical.costs import COSTS, Costs
+from motif.plan.physical.facts import Facts, Mode, Reader
 from motif.plan.program import Program
 
 NO_FUNCTIONS = Functions({})
@@ -87,18 +90,20 @@ class Mark:
 class StreamSession:
     """One query over one stream."""
 
-    def __init__(self, planned: Planned, *, timeouts: bool = False, compiled: bool | None = None) -> None:
+    def __init__(self, planned: Planned, *, timeouts: bool = False, costs: Costs = COSTS) -> None:
         """`timeouts`: also give out partial matches whose time is over."""
+        facts = Facts(mode=Mode.STREAM, reader=Reader.PUSH)
+        self.execution = Execution(planned.program, facts, costs)
         self.planned = planned
         self.timeouts = timeouts
         self.layout = planned.layout
         self.patterns: RowPatterns | EventPatterns
         if isinstance(planned.program, EventProgram):
             self.patterns = EventPatterns(
-                planned.program, planned.layout, planned.functions, timeouts=timeouts, compiled=compiled
+                planned.program, planned.layout, planned.functions, self.execution, timeouts=timeouts
             )
         else:
-            self.patterns = RowPatterns(planned.program, timeouts=timeouts, compiled=compiled)
+            self.patterns = RowPatterns(planned.program, self.execution, timeouts=timeouts)
         self.pending = Waiting()
         """Rows whose order is not known yet."""
         self.watermark = BEGINNING
@@ -159,12 +164,10 @@ class StreamSession:
         return state.dump(state.Saved(self._needs(), facts, self.patterns.kept.table, pending))
 
     @classmethod
-    def load(
-        cls, planned: Planned, data: bytes, *, timeouts: bool = False, compiled: bool | None = None
-    ) -> StreamSession:
+    def load(cls, planned: Planned, data: bytes, *, timeouts: bool = False, costs: Costs = COSTS) -> StreamSession:
         """A session that goes on where `dump` was called; the query may have changed if what was kept is enough."""
         saved = state.load(data)
-        session = cls(planned, timeouts=timeouts, compiled=compiled)
+        session = cls(planned, timeouts=timeouts, costs=costs)
         wanted = session._needs()
         if reason := state.why_not(saved.needs, wanted):
             raise container.refused(f"the saved session belongs to another query: {reason}")

@@ -17,9 +17,9 @@ from pyspark.sql import types as t
 from motif.engine.order import crossing, layout
 from motif.errors import MotifError, QueryBindError, QuerySyntaxError, Span, did_you_mean
 from motif.hosts.constants import value_of
-from motif.hosts.parquet import ParquetColumns
-from motif.hosts.spark.exchange import file_limit, is_small, row_limit, together
-from motif.hosts.spark.files import files_of, matched_by_reading, one_task
+from motif.hosts.spark.exchange import moved
+from motif.hosts.spark.files import matched_by_reading, one_task
+from motif.hosts.spark.plans import final_columns, row_plan, stream_plan
 from motif.hosts.spark.safety import Unsafe, computed, filtered, queried, selected, tables_beside
 from motif.hosts.spark.shipping import carried
 from motif.hosts.spark.types import kept_back, leaf_schema, message_and_hint, type_of
@@ -34,13 +34,13 @@ from motif.plan.bind import bind_errors
 from motif.plan.constants import words_of
 from motif.plan.events.program import EventProgram
 from motif.plan.outputs import FIELD, Grouped
+from motif.plan.physical.plan import Strategy
+from motif.plan.physical.planned import PlannedQuery
 from motif.plan.planner import plan
 from motif.plan.program import Program
 from motif.plan.source import HostRefusal, Verdict
 from motif.plan.unmet import MOST_VALUES, row_tests, tell_unmet
 
-SORT_BYTES = 512 << 20
-"""Rows of one task up to this size are sorted in the worker's memory, larger ones with the help of its disk."""
 _MATCH, _ROW = "__motif_match", "__motif_row"
 _UNSTEADY = frozenset(
     "current_date current_time current_timestamp curdate localtimestamp now unix_timestamp current_user user".split()
@@ -197,29 +197,31 @@ def no_rows(frame: DataFrame) -> DataFrame:
     return frame.sparkSession.sql("SELECT 1").select(*nulls)
 
 
-def match_frame(frame: DataFrame, query: RowQuery) -> DataFrame:
+def match_frame(frame: DataFrame, query: RowQuery, wanted: Strategy | None = None) -> DataFrame:
     """Matches of a clause over a DataFrame."""
     use_unbounded_batches(frame.sparkSession)
-    return matched(frame, query)
+    return matched(frame, query, wanted)
 
 
-def matched(frame: DataFrame, query: RowQuery) -> DataFrame:
+def matched(frame: DataFrame, query: RowQuery, wanted: Strategy | None = None) -> DataFrame:
     """The matches, with a session that is left as it is."""
     source = SparkSource(frame)
-    return run_program(plan(query, source), source)
+    return run_program(plan(query, source), source, wanted)
 
 
-def run_program(program: Program, source: SparkSource) -> DataFrame:
+def run_program(program: Program, source: SparkSource, wanted: Strategy | None = None) -> DataFrame:
     """The plan around the engine: exchange by key, match in the workers, scalars after."""
     exprs = crossing(program)
     kinds = source.spark_types(exprs)
-    session = source.frame.sparkSession
-    work = matcher(program, layout(program, [type_of(kind) for kind in kinds]), SORT_BYTES)
+    chosen = row_plan(program, source, wanted)
+    work = matcher(program, layout(program, [type_of(kind) for kind in kinds]), chosen.plan, chosen.costs)
     schema = leaf_schema(program.outputs.leaves, kinds)
-    if files := own_files(program, source):
-        leaves = one_task(session).mapInArrow(carried(matched_by_reading(files, work), MATCH), schema)
+    if chosen.files is not None:
+        task = one_task(source.frame.sparkSession)
+        leaves = task.mapInArrow(carried(matched_by_reading(chosen.files, work), MATCH), schema)
     else:
-        rows = together(source.select(exprs), key_columns(program), row_limit(session))
+        assert chosen.plan.move is not None
+        rows = moved(source.select(exprs), chosen.plan.move)
         leaves = rows.mapInArrow(carried(work, MATCH), schema)
     return with_scalars(program, leaves)
 
@@ -268,29 +270,6 @@ def _of_present(group: Grouped) -> Expr:
     return HostAggregate(transform(aggregate.call, qualified), present)
 
 
-def own_files(program: Program, source: SparkSource) -> ParquetColumns | None:
-    """What the task that matches reads by itself; None where Spark reads."""
-    exprs = crossing(program)
-    if not is_small(source.select(exprs), file_limit(source.frame.sparkSession)):
-        return None
-    return files_of(source.frame, exprs, source.spark_types(exprs), program.compared)
-
-
-def key_columns(program: Program | EventProgram) -> list[str]:
-    """What rows are exchanged by."""
-    return [f"c{key}" for key in program.keys]
-
-
-def is_read_by_one_task(program: Program, source: SparkSource) -> bool:
-    """Whether the table is so small that nothing is exchanged."""
-    return is_small(source.select(crossing(program)), row_limit(source.frame.sparkSession))
-
-
-def final_columns(program: Program | EventProgram) -> list[str]:
-    """What Spark does after the matching: the scalars of the measures."""
-    return [f"{row_sql(expr)} AS {quoted(name)}" for name, expr in program.outputs.columns]
-
-
 def use_unbounded_batches(session: SparkSession) -> None:
     """Spark sizes every single row it hands to Python unless this has exactly this value; that doubles the cost."""
     try:
@@ -329,15 +308,6 @@ def quiet() -> Iterator[None]:
         logger.disabled = before
 
 
-def run_statement(statement: Statement, session: SparkSession) -> DataFrame:
-    """The answer to a whole statement, as a lazy DataFrame."""
-    frames: dict[str, DataFrame] = {}
-    for clause in statement.clauses:
-        frame = clause_input(statement, clause, session, frames)
-        frames[clause.name] = match_frame(frame, clause.query)
-    return around(statement, session, frames)
-
-
 def around(statement: Statement, session: SparkSession, frames: dict[str, DataFrame]) -> DataFrame:
     """What a statement makes of the matches of its clauses."""
     if statement.is_all_of_one_clause():
@@ -367,6 +337,24 @@ def statement_errors(statement: Statement, session: SparkSession, *, rows: bool 
     except MotifError as error:
         return [error]
     return []
+
+
+def statement_plans(
+    statement: Statement, session: SparkSession, *, wanted: Strategy | None = None
+) -> list[PlannedQuery]:
+    """How every clause of a statement will run, over tables and streams; no job is run."""
+    if errors := statement_errors(statement, session):
+        raise errors[0]
+    frames: dict[str, DataFrame] = {}
+    plans = []
+    for clause in statement.clauses:
+        frame = clause_input(statement, clause, session, frames)
+        source = SparkSource(frame)
+        program = plan(clause.query, source)
+        chosen = stream_plan(program, source, wanted) if frame.isStreaming else row_plan(program, source, wanted).plan
+        plans.append(PlannedQuery(program, chosen))
+        frames[clause.name] = run_program(program, source)
+    return plans
 
 
 def clause_input(

@@ -18,15 +18,17 @@ from motif.engine.events.matches import NEVER, EventMatches
 from motif.engine.events.measures import leaves
 from motif.engine.events.rows import EventRows
 from motif.engine.events.run import find_matches
+from motif.engine.execution import Execution
 from motif.engine.memory import expect_large_arrays
 from motif.engine.order import Layout, arrange
-from motif.hosts.spark.worker import OUTPUT_ROWS, Batches
-from motif.plan.events.decision import choosing
+from motif.hosts.spark.worker import FACTS, OUTPUT_ROWS, Batches
 from motif.plan.events.program import EventProgram, Slice
+from motif.plan.physical.costs import Costs
+from motif.plan.physical.exact import picked
 
 
 def event_matcher(
-    program: EventProgram, plan: Layout, functions: Functions, cut: Slice | None = None
+    program: EventProgram, layout: Layout, functions: Functions, costs: Costs, cut: Slice | None = None
 ) -> Callable[[Batches], Batches]:
     """The function given to `mapInArrow`: sort what this task was sent, then match it."""
 
@@ -38,9 +40,9 @@ def event_matcher(
         events = with_time(program, pa.Table.from_batches(held))
         held.clear()
         if events.num_rows:
-            table = arrange(events.combine_chunks(), plan)
+            table = arrange(events.combine_chunks(), layout)
             del events
-            found = matches_of(program, table, functions, cut)
+            found = matches_of(program, table, functions, costs, cut)
             yield from found.combine_chunks().to_batches(max_chunksize=OUTPUT_ROWS)
 
     return match
@@ -56,11 +58,13 @@ def with_time(program: EventProgram, events: pa.Table) -> pa.Table:
     return events.filter(pc.is_valid(times))
 
 
-def matches_of(program: EventProgram, table: pa.Table, functions: Functions, cut: Slice | None) -> pa.Table:
+def matches_of(
+    program: EventProgram, table: pa.Table, functions: Functions, costs: Costs, cut: Slice | None
+) -> pa.Table:
     """Leaves of the matches that belong to this task."""
-    rows = EventRows(program, table)
-    found = find_matches(rows, functions, compiled=None, in_order=False)  # Spark keeps no order
-    return leaves(rows, found if cut is None else found.take(_owned(rows, found, cut)), compiled=None)
+    rows = EventRows(program, table, Execution(program, FACTS, costs))
+    found = find_matches(rows, functions, in_order=False)  # Spark keeps no order
+    return leaves(rows, found if cut is None else found.take(_owned(rows, found, cut)))
 
 
 def _owned(rows: EventRows, matches: EventMatches, cut: Slice) -> Array:
@@ -74,7 +78,6 @@ def _owned(rows: EventRows, matches: EventMatches, cut: Slice) -> Array:
 
 def _anchors(program: EventProgram, matches: EventMatches) -> Array:
     """The first event that is not up for choice: all rivals of a match have the same one."""
-    chosen = {pick.var for pick in choosing(program.query.picks)}
-    columns = [column for var, column in matches.singles.items() if var not in chosen]
+    columns = [column for var, column in matches.singles.items() if var not in picked(program)]
     anchors: Array = np.minimum.reduce([np.where(column < 0, NEVER, column) for column in columns])
     return anchors

@@ -2,7 +2,7 @@
 
 Events are exchanged by key. Without a key, time is cut into slices: an event goes to its own slice and to those
 whose matches it may be part of, and a match is kept by the slice of its *anchor*, an event that no PICK chooses. What
-cannot be cut (`why_one_task`), and what is too small to be worth it, is matched by one task.
+cannot be cut (`why_not_slices`), and what is too small to be worth it, is matched by one task.
 
 A query whose matches are events for other queries is worked out anew for each of them; nothing is cached.
 """
@@ -19,47 +19,47 @@ from pyspark.sql import functions as f
 from pyspark.sql import types as t
 
 from motif.engine.events.functions import Functions
-from motif.engine.events.run import why_in_sequence
 from motif.engine.order import crossing, layout
 from motif.errors import MotifError, QueryBindError, did_you_mean
 from motif.hosts.spark.batch import (
     SparkSource,
-    key_columns,
     quoted,
     row_sql,
     use_unbounded_batches,
     with_scalars,
 )
 from motif.hosts.spark.event_worker import event_matcher
-from motif.hosts.spark.exchange import event_limit, is_small, together
+from motif.hosts.spark.exchange import moved
+from motif.hosts.spark.plans import event_plan
 from motif.hosts.spark.shipping import carried
 from motif.hosts.spark.types import event_schema, type_of
 from motif.ir.event import Duration, EventQuery
 from motif.ir.expr import Column, Literal
 from motif.ir.types import Kind, Type
-from motif.plan.events.decision import choosing
 from motif.plan.events.places import START, first_names, last_names, total_order
 from motif.plan.events.planner import bind_event_errors, plan_events
 from motif.plan.events.program import EventProgram, Slice, Stream
 from motif.plan.events.slips import tell_any_events, tell_of_events
-from motif.plan.events.ways import Role, Way
+from motif.plan.physical.exact import looks_back
+from motif.plan.physical.plan import Strategy
+from motif.plan.physical.planned import PlannedQuery
 
 SLICE = "__motif_slice"
 """The column that says for which time slice a copy of an event is."""
-WINDOWS = 8
-"""A slice is so many times WITHIN long: of each, one window (or two) is sent to its neighbours as well."""
-SHORTEST = 1_000_000
-"""Microseconds that a slice has at least."""
 MATCH = "motif_match_events"
 """What Spark shows as the name of the step that matches."""
-LONGEST = 1 << 55
-"""Microseconds (a thousand years) from which on a window is as good as none."""
 _COMPOSITE = ("event", "match_start", "match_end")
 """Columns of matches that are no attributes of the event that a match is."""
 Callables = Mapping[str, Callable[..., Any]]
 
 
-def match_stack(data: Any, queries: Sequence[EventQuery], stream: Stream, functions: Callables) -> DataFrame:
+def match_stack(
+    data: Any,
+    queries: Sequence[EventQuery],
+    stream: Stream,
+    functions: Callables,
+    wanted: Strategy | None = None,
+) -> DataFrame:
     """Matches of the last query; the matches of those before it are events for those after them."""
     stack = Stack(data, stream, queries)
     for name, frame in stack.inputs.items():
@@ -68,7 +68,7 @@ def match_stack(data: Any, queries: Sequence[EventQuery], stream: Stream, functi
         use_unbounded_batches(frame.sparkSession)
     for query in queries[:-1]:
         stack.add(query, run_program(*stack.plan(query, functions), functions))
-    return run_program(*stack.plan(queries[-1], functions), functions)
+    return run_program(*stack.plan(queries[-1], functions), functions, wanted)
 
 
 def stack_errors(
@@ -89,6 +89,23 @@ def stack_errors(
     except MotifError as error:
         return [error]
     return []
+
+
+def stack_plans(
+    data: Any, queries: Sequence[EventQuery], stream: Stream, functions: Callables, *, wanted: Strategy | None = None
+) -> list[PlannedQuery]:
+    """How every query of a stack will run; no job is run."""
+    if errors := stack_errors(data, queries, stream, functions):
+        raise errors[0]
+    stack = Stack(data, stream, queries)
+    plans = []
+    for query in queries:
+        program, source = stack.plan(query, functions)
+        own = wanted if query is queries[-1] else None
+        plans.append(PlannedQuery(program, event_plan(program, source, functions, own).plan, functions))
+        if query is not queries[-1]:
+            stack.add(query, run_program(program, source, functions))
+    return plans
 
 
 # -- what queries see
@@ -237,67 +254,31 @@ def _mergeable(one: t.DataType, other: t.DataType) -> bool:
 # -- the plan around the engine
 
 
-def run_program(program: EventProgram, source: SparkSource, functions: Callables) -> DataFrame:
+def run_program(
+    program: EventProgram, source: SparkSource, functions: Callables, wanted: Strategy | None = None
+) -> DataFrame:
     """Filter, exchange by key or slice, match in the workers, scalars after."""
+    plan, costs, _ = event_plan(program, source, functions, wanted)
     if program.admitted is not None:
         source = source.where(row_sql(program.admitted))
-    cut: Slice | None = None
-    if not program.keys and why_one_task(program) is None and not is_read_by_one_task(program, source, functions):
-        program, source, cut = _sliced(program, source)
+    assert plan.move is not None
+    move, cut = plan.move, None
+    if move.slice_microseconds is not None:
+        program, source, cut = _sliced(program, source, move.slice_microseconds)
+        move = replace(move, keys=(f"c{cut.column}",))
     exprs = crossing(program)
     kinds = source.spark_types(exprs)
-    events = together(source.select(exprs), key_columns(program), event_limit(functions))
-    plan = layout(program, [type_of(kind) for kind in kinds])
-    work = event_matcher(program, plan, Functions(dict(functions)), cut)
+    events = moved(source.select(exprs), move)
+    arranged = layout(program, [type_of(kind) for kind in kinds])
+    work = event_matcher(program, arranged, Functions(dict(functions)), costs, cut)
     leaves = events.mapInArrow(carried(work, MATCH), event_schema(program.outputs.leaves, kinds, program.time))
     return with_scalars(program, leaves)
-
-
-def is_read_by_one_task(program: EventProgram, source: SparkSource, functions: Callables) -> bool:
-    """Whether there are so few events that nothing is exchanged."""
-    return is_small(source.select(crossing(program)), event_limit(functions))
 
 
 # -- time slices
 
 
-def why_one_task(program: EventProgram) -> str | None:
-    """Why a query without a key is matched by one task of the cluster; None if by time slices."""
-    if reason := why_in_sequence(program.query):
-        return reason
-    within = program.query.within
-    if within is None:
-        return "without WITHIN a match may reach over the whole input"
-    if program.start is not None:
-        return "composite events begin before their place in the order"
-    if not isinstance(within, Duration):
-        return "WITHIN n EVENTS counts all events before"
-    if within.microseconds >= LONGEST:
-        return "WITHIN is longer than any input"
-    if not all(_has_anchor(way, program) for way in program.ways):
-        return "PICK chooses every single event of a match, so its rivals may lie anywhere"
-    return None
-
-
-def _chosen(program: EventProgram) -> frozenset[str]:
-    return frozenset(pick.var for pick in choosing(program.query.picks))
-
-
-def _has_anchor(way: Way, program: EventProgram) -> bool:
-    return any(way.elements[number].var not in _chosen(program) for number in way.singles())
-
-
-def _looks_back(program: EventProgram) -> bool:
-    """Whether what comes before the anchor can matter: a list, a NOT, or an event that is chosen may come first."""
-    chosen = _chosen(program)
-    return any(
-        way.can_be_first(number) and (element.role is not Role.SINGLE or element.var in chosen)
-        for way in program.ways
-        for number, element in enumerate(way.elements)
-    )
-
-
-def _sliced(program: EventProgram, source: SparkSource) -> tuple[EventProgram, SparkSource, Slice]:
+def _sliced(program: EventProgram, source: SparkSource, length: int) -> tuple[EventProgram, SparkSource, Slice]:
     """Every event once for each slice that it may matter to; the slice is the key.
 
     A slice keeps the matches whose anchor lies in it. Their events, and all that lists and NOT look at, are at most
@@ -305,10 +286,10 @@ def _sliced(program: EventProgram, source: SparkSource) -> tuple[EventProgram, S
     """
     assert isinstance(program.query.within, Duration)
     window = program.query.within.microseconds
-    cut = Slice(len(program.columns), max(WINDOWS * window, SHORTEST))
+    cut = Slice(len(program.columns), length)
     time = _microseconds(program, source)
     first = _floor(f"{time} - {window}L", cut.microseconds)
-    last = _floor(f"{time} + {window if _looks_back(program) else 0}L", cut.microseconds)
+    last = _floor(f"{time} + {window if looks_back(program) else 0}L", cut.microseconds)
     # OUTER: events without a time are of no slice, and still have to be counted.
     frame = source.frame.selectExpr("*", f"explode_outer(sequence({first}, {last})) AS {SLICE}")
     sliced = replace(

@@ -1,29 +1,24 @@
-"""Rows of a key, or all rows, brought to one task: by Spark's exchange or, where they are few, by reading them there.
+"""Rows of a key, or all rows, brought to one task as the plan says; and what Spark tells of a table beforehand.
 
-A row that is exchanged costs more than one that the task which matches it reads by itself, so an exchange pays with
-many cores, and only once its fixed cost is earned back. Only tables that are merely read are taken for small: what
-joins, aggregates or Python functions of the user cost before the matching, the size of their result does not tell.
+Only tables that are merely read are taken for small: what joins, aggregates or Python functions of the user cost before
+the matching, the size of their result does not tell.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Sequence
+from dataclasses import replace
 from typing import Any
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-SET_UP_BYTES = 10 << 20
-"""What one task reads and matches in the time that it takes Spark to set up an exchange."""
-MOST_BYTES = 128 << 20
-"""What one task reads at most: the size of an input partition of Spark."""
-FILE_BYTES = 1 << 20
-"""What one task reads in the time that it takes to open a file: less on a local disk, more in an object store."""
-EXCHANGED = 1.6
-"""What a row that is exchanged and matched costs, all cores together, times one that is not exchanged."""
-HANDED_OVER = 2.0
-"""What a row that Spark reads, hands over and has matched costs, times one that the worker reads by itself."""
+from motif.errors import MotifError
+from motif.plan.physical.costs import COSTS, Costs
+from motif.plan.physical.plan import Move, Route
+
+ONE_TASK = "spark.motif.oneTaskBytes"
+"""What a user sets in the session: bytes that one task reads at most. 0: every table is exchanged."""
 MERELY_READ = frozenset(
     """
     Project Filter Union LogicalRelation DataSourceV2Relation DataSourceV2ScanRelation HiveTableRelation
@@ -36,57 +31,38 @@ Not InMemoryRelation: what was to be cached may still have to be computed, by th
 """
 
 
-def together(rows: DataFrame, keys: Sequence[str], limit: int) -> DataFrame:
-    """Each key in one task, whole; without keys, everything. `limit`: bytes that are not worth an exchange."""
-    if is_small(rows, limit):
+def moved(rows: DataFrame, move: Move) -> DataFrame:
+    """Each key in one task, whole; without keys, everything in one."""
+    if move.route is Route.STAY:
         return rows.coalesce(1)
-    return rows.repartition(*keys) if keys else rows.repartition(1)
+    return rows.repartition(*move.keys) if move.keys else rows.repartition(1)
 
 
-def is_small(rows: DataFrame, limit: int) -> bool:
-    """Whether an exchange would take longer than it saves; no row is read to find out."""
-    size = _bytes_to_read(rows)
-    return size is not None and size <= limit
-
-
-def event_limit(functions: Collection[str]) -> int:
-    """Bytes of events that are not worth an exchange.
-
-    Joining events and handing their matches back costs more than reading them: beyond what an exchange costs anyway,
-    tasks had better share it. What functions of the user take, no one knows.
-    """
-    return 0 if functions else SET_UP_BYTES
-
-
-def row_limit(session: SparkSession) -> int:
-    """Bytes of rows that are not worth an exchange on this cluster."""
-    return _limit(session, 1)
-
-
-def file_limit(session: SparkSession) -> int:
-    """Bytes of files that are not worth an exchange if the task that matches reads them by itself."""
-    return _limit(session, HANDED_OVER)
-
-
-def _limit(session: SparkSession, saved: float) -> int:
+def costs_of(session: SparkSession) -> Costs:
+    """What a plan is chosen by in this session."""
     try:
-        return _bytes_for_one(int(session.sparkContext.defaultParallelism), saved)
-    except PySparkException:  # Connect tells neither cores nor sizes
-        return 0
+        given = session.conf.get(ONE_TASK, None)
+    except PySparkException:  # a session that does not tell has no opinion
+        given = None
+    if given is None:
+        return COSTS
+    try:
+        return replace(COSTS, one_task_bytes=int(given))
+    except ValueError:
+        hint = f"give a number of bytes: spark.conf.set('{ONE_TASK}', '0') exchanges every table"
+        raise MotifError(f"{ONE_TASK} is {given!r}, not a number", hint=hint) from None
 
 
-def _bytes_for_one(cores: int, saved: float) -> int:
-    """The n for which one task takes as long as all of them: n = saved * (set-up + EXCHANGED * n / cores).
-
-    `saved`: what a row costs that Spark hands over, times what it costs that task. There is no such n where an
-    exchange never pays.
-    """
-    left = 1 - saved * EXCHANGED / cores
-    return min(MOST_BYTES, int(saved * SET_UP_BYTES / left)) if left > 0 else MOST_BYTES
+def cores_of(session: SparkSession) -> int | None:
+    """Tasks that run at a time; None where nobody tells, as with Connect."""
+    try:
+        return int(session.sparkContext.defaultParallelism)
+    except PySparkException:
+        return None
 
 
-def _bytes_to_read(rows: DataFrame) -> int | None:
-    """What Spark expects a table to take, if it is merely read. Connect does not tell."""
+def bytes_to_read(rows: DataFrame, costs: Costs) -> int | None:
+    """What Spark expects a table to take, if it is merely read; no row is read to find out. Connect does not tell."""
     frame = getattr(rows, "_jdf", None)
     if frame is None:
         return None
@@ -96,7 +72,7 @@ def _bytes_to_read(rows: DataFrame) -> int | None:
         plan = frame.queryExecution().optimizedPlan()
         if not _is_merely_read(plan):
             return None
-        return int(plan.stats().sizeInBytes()) + FILE_BYTES * len(frame.inputFiles())
+        return int(plan.stats().sizeInBytes()) + costs.file_bytes * len(frame.inputFiles())
     except (PySparkException, Py4JError) as error:  # a mistake of the query shows again where its rows are asked for
         logging.getLogger("motif").info("Spark does not tell the size of a table: %s", error)
         return None

@@ -39,6 +39,7 @@ from motif.hosts.spark.batch import (
 from motif.hosts.spark.batch import match_frame as match_rows
 from motif.hosts.spark.events import Callables, Stack
 from motif.hosts.spark.local import ROCKSDB
+from motif.hosts.spark.plans import stream_plan
 from motif.hosts.spark.safety import Unsafe, selected
 from motif.hosts.spark.shipping import carried
 from motif.hosts.spark.stream_archive import archived_frame, archived_stack, check_types, seeds
@@ -53,6 +54,8 @@ from motif.lang.statement import Clause, Statement
 from motif.options import KINDS, LiveOptions
 from motif.plan.events.planner import bind_event_errors
 from motif.plan.events.program import EventProgram, Stream
+from motif.plan.physical.plan import PhysicalPlan, Strategy
+from motif.plan.physical.planned import PlannedQuery
 from motif.plan.planner import plan
 from motif.plan.program import Program
 from motif.plan.scalar import scale
@@ -70,27 +73,31 @@ _STAYS = "isnan(rand(0))"
 query does not name would no longer move its time."""
 
 
-def match_frame(frame: DataFrame, query: RowQuery, live: LiveOptions = LIVE) -> DataFrame:
+def match_frame(
+    frame: DataFrame, query: RowQuery, live: LiveOptions = LIVE, wanted: Strategy | None = None
+) -> DataFrame:
     """Matches of a clause over a streaming DataFrame."""
     prepare(frame.sparkSession, live.buckets)
     source = SparkSource(frame)
     program = plan(query, source)
     source = SparkSource(watched(frame, time_column(program, source.schema), live))
-    chain = Chain(live)
+    chain = Chain(live, wanted)
     return chain.matches(program, source, Functions({}), archived_frame(live.archive))
 
 
-def run_statement(statement: Statement, session: SparkSession, live: LiveOptions = LIVE) -> DataFrame:
+def run_statement(
+    statement: Statement, session: SparkSession, live: LiveOptions = LIVE, wanted: Strategy | None = None
+) -> DataFrame:
     """The answer to a whole statement: clauses over streams are matched as streams, the others as tables."""
     frames: dict[str, DataFrame] = {}
     streams: dict[str, DataFrame] = {}
     for clause in statement.clauses:
         frame = clause_input(statement, clause, session, frames)
         if not frame.isStreaming:
-            frames[clause.name] = match_rows(frame, clause.query)
+            frames[clause.name] = match_rows(frame, clause.query, wanted)
             continue
         _refuse_matches(statement, clause, session, frames, streams)
-        frames[clause.name] = streams[clause.name] = match_frame(frame, clause.query, live)
+        frames[clause.name] = streams[clause.name] = match_frame(frame, clause.query, live, wanted)
     if not streams:
         live.refuse_for_tables()
     return around(statement, session, frames)
@@ -120,13 +127,18 @@ def _marked(frame: DataFrame) -> DataFrame:
 
 
 def match_stack(
-    data: Any, queries: Sequence[EventQuery], stream: Stream, functions: Callables, live: LiveOptions = LIVE
+    data: Any,
+    queries: Sequence[EventQuery],
+    stream: Stream,
+    functions: Callables,
+    live: LiveOptions = LIVE,
+    wanted: Strategy | None = None,
 ) -> DataFrame:
     """Matches of the last query over streaming DataFrames; those of the queries before it are events for it."""
     archive = archived_stack(live.archive, data, queries, stream)
     stack = Stack(watched_inputs(data, stream.time, live), stream, queries)
     prepare(next(iter(stack.inputs.values())).sparkSession, live.buckets)
-    chain = Chain(live)
+    chain = Chain(live, wanted)
     used = Functions(dict(functions), skips_errors=live.on_error == "skip")
     for query in queries[:-1]:
         stack.add(query, chain.events(*stack.plan(query, functions), used))
@@ -153,6 +165,23 @@ def stack_errors(
     except MotifError as error:
         return [error]
     return []
+
+
+def stack_plans(
+    data: Any, queries: Sequence[EventQuery], stream: Stream, functions: Callables, *, wanted: Strategy | None = None
+) -> list[PlannedQuery]:
+    """How every query of a stack over streams will run; nothing is started."""
+    if errors := stack_errors(data, queries, stream, functions):
+        raise errors[0]
+    stack, chain = Stack(data, stream, queries), Chain(LIVE)
+    plans = []
+    for query in queries:
+        program, source = stack.plan(query, functions)
+        own = wanted if query is queries[-1] else None
+        plans.append(PlannedQuery(program, stream_plan(program, source, own), functions))
+        if query is not queries[-1]:
+            stack.add(query, chain.events(program, source, Functions(dict(functions))))
+    return plans
 
 
 def prepare(session: SparkSession, buckets: int) -> None:
@@ -187,8 +216,11 @@ def prepare(session: SparkSession, buckets: int) -> None:
 class Chain:
     """The operators of one `match`, in the order of its queries."""
 
-    def __init__(self, live: LiveOptions) -> None:
+    def __init__(self, live: LiveOptions, wanted: Strategy | None = None) -> None:
         self.live = live
+        self.wanted = wanted
+        self.plans: list[PhysicalPlan] = []
+        """How each of the queries runs."""
         self.name = f"motif:{uuid.uuid4().hex[:12]}"
         self.count = 0
         self.hold = 0
@@ -213,6 +245,9 @@ class Chain:
         """What the user asked for."""
         if self.live.emit is not None:
             _refuse_names(program)
+        self.plans.append(
+            stream_plan(program, source, self.wanted, buckets=self.live.buckets, has_archive=archive is not None)
+        )
         stage = self.stage(program, source, functions, tuple(kind for kind in KINDS if self.live.emits(kind)))
         return stage.result(source, archive, with_kinds=self.live.emit is not None)
 

@@ -8,22 +8,28 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from motif.engine.execution import Execution
 from motif.engine.memory import expect_large_arrays
 from motif.engine.order import Layout, arrange
 from motif.engine.session import Session
+from motif.plan.physical.costs import Costs
+from motif.plan.physical.facts import Facts, Host
+from motif.plan.physical.plan import PhysicalPlan
 from motif.plan.program import Program
 
 OUTPUT_ROWS = 1 << 16
+FACTS = Facts(host=Host.SPARK)
+"""What a task knows before it is sent rows: that it has one core."""
 Batches = Iterator[pa.RecordBatch]
 
 
-def matcher(program: Program, plan: Layout, memory_bytes: int) -> Callable[[Batches], Batches]:
+def matcher(program: Program, layout: Layout, plan: PhysicalPlan, costs: Costs) -> Callable[[Batches], Batches]:
     """The function given to `mapInArrow`: sort what this task was sent, then match it."""
 
     def match(batches: Batches) -> Batches:
         expect_large_arrays()
-        session = Session(program)
-        for rows in _sorted(batches, plan, memory_bytes):
+        session = Session(program, Execution(program, FACTS, costs))
+        for rows in _sorted(batches, layout, plan.arrange.most_bytes or costs.task_sort_bytes):
             for leaves in session.feed(rows):
                 yield from _batches(leaves)
         for leaves in session.finish():
@@ -37,7 +43,7 @@ def _batches(leaves: pa.Table) -> Batches:
         yield from leaves.combine_chunks().to_batches(max_chunksize=OUTPUT_ROWS)
 
 
-def _sorted(batches: Batches, plan: Layout, memory_bytes: int) -> Iterator[pa.Table]:
+def _sorted(batches: Batches, layout: Layout, memory_bytes: int) -> Iterator[pa.Table]:
     """Sort in memory; what does not fit goes through DuckDB's sort, which spills to disk."""
     held: list[pa.RecordBatch] = []
     size = 0
@@ -45,13 +51,13 @@ def _sorted(batches: Batches, plan: Layout, memory_bytes: int) -> Iterator[pa.Ta
         held.append(batch)
         size += batch.nbytes
         if size > memory_bytes:
-            yield from _spilled(held, batches, plan, memory_bytes)
+            yield from _spilled(held, batches, layout, memory_bytes)
             return
     if held:
-        yield arrange(pa.Table.from_batches(held).combine_chunks(), plan)
+        yield arrange(pa.Table.from_batches(held).combine_chunks(), layout)
 
 
-def _spilled(held: list[pa.RecordBatch], rest: Batches, plan: Layout, memory_bytes: int) -> Iterator[pa.Table]:
+def _spilled(held: list[pa.RecordBatch], rest: Batches, layout: Layout, memory_bytes: int) -> Iterator[pa.Table]:
     import duckdb
 
     schema = held[0].schema
@@ -68,19 +74,19 @@ def _spilled(held: list[pa.RecordBatch], rest: Batches, plan: Layout, memory_byt
             database.execute("SET threads = 1")
             database.register("arriving", pa.RecordBatchReader.from_batches(schema, every()))
             database.execute("CREATE TABLE held AS SELECT * FROM arriving")
-            columns = ", ".join(f'"{name}"' for name in schema.names[: plan.width])
-            result = database.sql(f"SELECT {columns} FROM held ORDER BY {_order(schema, plan)}")
+            columns = ", ".join(f'"{name}"' for name in schema.names[: layout.width])
+            result = database.sql(f"SELECT {columns} FROM held ORDER BY {_order(schema, layout)}")
             for batch in result.to_arrow_reader(1 << 17):
-                yield pa.Table.from_batches([batch]).cast(pa.schema([schema.field(i) for i in range(plan.width)]))
+                yield pa.Table.from_batches([batch]).cast(pa.schema([schema.field(i) for i in range(layout.width)]))
         finally:
             database.close()
 
 
-def _order(schema: pa.Schema, plan: Layout) -> str:
-    keys = [f'"{schema.names[key]}" ASC NULLS LAST' for key in plan.keys]
+def _order(schema: pa.Schema, layout: Layout) -> str:
+    keys = [f'"{schema.names[key]}" ASC NULLS LAST' for key in layout.keys]
     sorts = [
         f'"{schema.names[item.column]}" {"DESC" if item.descending else "ASC"} '
         f"NULLS {'FIRST' if item.nulls_first else 'LAST'}"
-        for item in (*plan.order, *plan.ties)
+        for item in (*layout.order, *layout.ties)
     ]
     return ", ".join([*keys, *sorts]) or "1"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
@@ -124,9 +124,12 @@ class EventProgram:
         return dict(self.masks)
 
     @cached_property
-    def kept(self) -> dict[Hashable, Any]:
-        """What the engine found out about it, and will ask again."""
+    def joins(self) -> dict[Hashable, Any]:
+        """Joins that the engine has prepared for it, to be asked for again; they do not travel with it."""
         return {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     @cached_property
     def admitted(self) -> Expr | None:
