@@ -37,23 +37,17 @@ def spark_session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSes
 
 
 @pytest.fixture
-def spark(spark_session: SparkSession, monkeypatch: pytest.MonkeyPatch) -> SparkSession:
+def spark(spark_session: SparkSession) -> SparkSession:
     """The session with one shuffle partition, whatever a test before has set; the smallest table is exchanged."""
-    from motif.hosts.spark import exchange
-
     spark_session.conf.set("spark.sql.shuffle.partitions", "1")
-    monkeypatch.setattr(exchange, "MOST_BYTES", -1)
-    monkeypatch.setattr(exchange, "SET_UP_BYTES", -1)
+    spark_session.conf.set("spark.motif.oneTaskBytes", "0")
     return spark_session
 
 
 @pytest.fixture
-def small_tables(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+def small_tables(spark: SparkSession) -> None:
     """Tables of tests are what they are: too small to be exchanged."""
-    from motif.hosts.spark import exchange
-
-    monkeypatch.setattr(exchange, "MOST_BYTES", 128 << 20)
-    monkeypatch.setattr(exchange, "SET_UP_BYTES", 10 << 20)
+    spark.conf.unset("spark.motif.oneTaskBytes")
 
 
 @pytest.fixture(autouse=True)

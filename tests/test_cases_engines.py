@@ -15,6 +15,7 @@ import pyarrow as pa
 import pytest
 
 import motif
+from motif.plan.physical.costs import COMPILED, PLAIN
 from motif.hosts import duckdb
 from motif.lang.statement import parse_clause
 from motif.testing.cases import Case, ExpectedError, load_cases, same_in_order, same_rows
@@ -49,7 +50,7 @@ def taken(table: pa.Table) -> Answer:
 @every_case
 def test_kernel_as_plain_python(case: Case) -> None:
     table = to_arrow(case.rows, case.columns)
-    check(case, lambda: taken(duckdb.match_table(table, parse_clause(case.clause), compiled=False)))
+    check(case, lambda: taken(duckdb.match_table(table, parse_clause(case.clause), costs=PLAIN)))
 
 
 @every_case
@@ -57,7 +58,7 @@ def test_kernel_as_plain_python(case: Case) -> None:
 def test_kernel_compiled(case: Case) -> None:
     """All of them: about 25 kernels differ, a minute to compile when none is cached, seconds after that."""
     table = to_arrow(case.rows, case.columns)
-    check(case, lambda: taken(duckdb.match_table(table, parse_clause(case.clause), compiled=True)))
+    check(case, lambda: taken(duckdb.match_table(table, parse_clause(case.clause), costs=COMPILED)))
 
 
 @every_case

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from motif.plan.physical.costs import COMPILED, PLAIN, Costs
 from motif.errors import MotifError
 from motif.lang.snoop import parse_events
 from motif.plan.events.program import Stream
@@ -19,11 +20,11 @@ CASES = load_event_cases(Path(__file__).parent / "event_cases")
 every_case = pytest.mark.parametrize("case", [case for case in CASES if case.refused is None], ids=str)
 
 
-def answer(case: EventCase, *, compiled: bool) -> list[LabelledMatch]:
+def answer(case: EventCase, costs: Costs) -> list[LabelledMatch]:
     functions = {name: FUNCTIONS[name] for name in case.functions}
     stream = Stream(order_by=case.order_by, start=case.start)
     engine = Engine(parse_events(case.query), case.events, case.columns, stream=stream, functions=functions)
-    return case.labelled(engine.matches(compiled=compiled))
+    return case.labelled(engine.matches(costs))
 
 
 def in_some_order(matches: list[LabelledMatch]) -> list[str]:
@@ -33,16 +34,16 @@ def in_some_order(matches: list[LabelledMatch]) -> list[str]:
 
 @every_case
 def test_as_plain_python(case: EventCase) -> None:
-    assert in_some_order(answer(case, compiled=False)) == in_some_order(list(case.expected))
+    assert in_some_order(answer(case, PLAIN)) == in_some_order(list(case.expected))
 
 
 @every_case
 @pytest.mark.usefixtures("kernel_cache")
 def test_compiled(case: EventCase) -> None:
-    assert answer(case, compiled=True) == answer(case, compiled=False)
+    assert answer(case, COMPILED) == answer(case, PLAIN)
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if case.refused is not None], ids=str)
 def test_refused(case: EventCase) -> None:
     with pytest.raises(MotifError):
-        answer(case, compiled=False)
+        answer(case, PLAIN)

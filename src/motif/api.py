@@ -17,6 +17,7 @@ from motif.lang.statement import diagnose, parse_clause, parse_statement
 from motif.options import EventOptions, LiveOptions, event_parts, is_events, parsed_queries, tell_slips, text_of
 from motif.plan.events.slips import tell_any_events
 from motif.plan.physical.choose import strategy_named
+from motif.plan.physical.costs import COSTS, Costs
 from motif.plan.physical.plan import Strategy
 from motif.slips import listening
 
@@ -38,8 +39,9 @@ def sql(
     live: LiveOptions = LIVE,
     strategy: str | None = None,
     progress: Progress | None = None,
+    costs: Costs = COSTS,
 ) -> Any:
-    """See `motif.sql`; `progress` is told how many rows more have been read."""
+    """See `motif.sql`; `progress` is told how many rows more have been read; in process a plan is chosen by `costs`."""
     wanted = strategy_named(strategy)
     _one_host(tables, spark)
     _refuse_for_sql(query)
@@ -50,7 +52,8 @@ def sql(
     live.refuse_for_tables()
     from motif.hosts import duckdb
 
-    return duckdb.run_statement(parse_statement(query, "duckdb"), tables or {}, wanted=wanted, progress=progress)
+    statement = parse_statement(query, "duckdb")
+    return duckdb.run_statement(statement, tables or {}, costs=costs, wanted=wanted, progress=progress)
 
 
 def match(
@@ -61,18 +64,19 @@ def match(
     *,
     strategy: str | None = None,
     progress: Progress | None = None,
+    costs: Costs = COSTS,
 ) -> Any:
-    """See `motif.match`; `progress` is told how many rows more have been read."""
+    """See `motif.match`; `progress` is told how many rows more have been read; in process a plan is chosen by `costs`."""
     wanted = strategy_named(strategy)
     if not _is_streaming(data):
         live.refuse_for_tables()
     if isinstance(query, str) and not is_events(query):
         options.refuse_for_rows()
-        return _match_rows(data, query, live, wanted)
+        return _match_rows(data, query, live, wanted, costs)
     parsed = parsed_queries(query, _dialect(data))
     if isinstance(parsed, RowQuery):
         options.refuse_for_rows()
-        return _match_rows(data, parsed, live, wanted)
+        return _match_rows(data, parsed, live, wanted, costs)
     tell_slips(parsed)
     if _is_streaming(data):
         from motif.hosts.spark import stream
@@ -152,7 +156,7 @@ def _dialect(data: Any) -> Literal["duckdb", "spark"]:
     return "spark" if _on_spark(data) else "duckdb"
 
 
-def _match_rows(data: Any, clause: str | RowQuery, live: LiveOptions, wanted: Strategy | None) -> Any:
+def _match_rows(data: Any, clause: str | RowQuery, live: LiveOptions, wanted: Strategy | None, costs: Costs) -> Any:
     if is_spark(data):
         from motif.hosts.spark import batch, stream
 
@@ -163,7 +167,7 @@ def _match_rows(data: Any, clause: str | RowQuery, live: LiveOptions, wanted: St
     from motif.hosts import duckdb
 
     query = _clause(clause, "duckdb")
-    return like(duckdb.match_table(data, query, wanted=wanted), data)
+    return like(duckdb.match_table(data, query, costs=costs, wanted=wanted), data)
 
 
 def _clause(clause: str | RowQuery, dialect: Literal["duckdb", "spark"]) -> RowQuery:

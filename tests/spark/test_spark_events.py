@@ -110,7 +110,8 @@ IN_ONE_TASK = {"all is chosen", "so many events", "consuming", "no window"}
 
 
 def test_without_a_key_the_answer_is_that_in_process(spark: SparkSession) -> None:
-    from motif.hosts.spark.events import Stack, why_one_task
+    from motif.hosts.spark.events import Stack
+    from motif.plan.physical.exact import why_not_slices
 
     spark.conf.set("spark.sql.shuffle.partitions", "3")
     table = stream_of(2500)
@@ -119,7 +120,7 @@ def test_without_a_key_the_answer_is_that_in_process(spark: SparkSession) -> Non
     frames = {}
     for name, query in UNKEYED.items():
         program, _ = Stack(frame, Stream(), [parsed := parse_events(query, "spark")]).plan(parsed, {})
-        assert (why_one_task(program) is not None) == (name in IN_ONE_TASK), name
+        assert (why_not_slices(program) is not None) == (name in IN_ONE_TASK), name
         frames[name] = motif.match(frame, query)
     frames["sequence, no zone"] = motif.match(local, UNKEYED["sequence"])
     found = together(frames)

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from motif.engine.execution import Execution
 from motif.engine.events.join_plan import planned
 from motif.engine.events.rows import EventRows
 from motif.kernels import join
@@ -107,7 +108,7 @@ def test_the_rest_does_the_same(seed: int) -> None:
 )
 def test_what_a_query_does_not_have_is_not_in_its_loop(query: str, left_out: set[str]) -> None:
     engine = Engine(parse_events(query), [], {"ts": "TIMESTAMP", "type": "VARCHAR"})
-    known = planned(EventRows(engine.program, engine.table), 0).known
+    known = planned(EventRows(engine.program, engine.table, Execution.of(engine.program)), 0).known
     whole = ast.parse(inspect.getsource(join.join))
     names = _read(whole)
     assert {name.removesuffix("[]") for name, _ in known} <= names

@@ -11,6 +11,8 @@ from collections.abc import Iterator
 import pyarrow as pa
 import pytest
 
+from motif.plan.physical.costs import PLAIN
+from motif.engine.execution import Execution
 from motif.engine.session import Session
 from motif.hosts import duckdb
 from motif.hosts.duckdb_database import Database, quoted
@@ -37,7 +39,7 @@ class Input:
         return duckdb.final_columns(self.program, self.source, pa.concat_tables(leaves)).to_pylist()  # type: ignore[no-any-return]
 
     def in_one_go(self) -> list[Row]:
-        session = Session(self.program, compiled=False)
+        session = Session(self.program, Execution.of(self.program, PLAIN))
         return self.final([*session.feed(self.rows), *session.finish()])
 
     def row_by_row(self, session: Session) -> Iterator[list[Row]]:
@@ -49,7 +51,7 @@ class Input:
         yield self.final([*session.finish()])
 
     def nothing(self) -> pa.Table:
-        session = Session(self.program, compiled=False)
+        session = Session(self.program, Execution.of(self.program, PLAIN))
         return pa.concat_tables([*session.feed(self.rows.slice(0, 0)), *session.finish()])
 
 
@@ -98,7 +100,7 @@ SAMPLE = to_arrow(random_rows(random.Random(7), partitions=12))
 @pytest.mark.parametrize("size", [1, 2, 5])
 def test_pieces_give_what_one_go_gives(clause: str, size: int) -> None:
     given = Input(clause, SAMPLE)
-    session = Session(given.program, compiled=False, run_rows=1)
+    session = Session(given.program, Execution.of(given.program, replace(PLAIN, run_rows=1)))
     leaves = [given.nothing()]
     for position in range(0, given.rows.num_rows, size):
         leaves += session.feed(given.rows.slice(position, size))
@@ -132,7 +134,7 @@ def test_matches_come_when_decided(
 ) -> None:
     given = by_letter(pattern, letters)
     moments = [0, *range(1, len(letters) + 1), "end"]
-    pieces = given.row_by_row(Session(given.program, compiled=False))
+    pieces = given.row_by_row(Session(given.program, Execution.of(given.program, PLAIN)))
     found = {moment: spans(piece) for moment, piece in zip(moments, pieces, strict=True) if piece}
     assert found == given_after
 
@@ -150,13 +152,13 @@ def test_within_decides_a_trailing_loop() -> None:
     given = Input(
         "MATCH_RECOGNIZE (ORDER BY t MEASURES FIRST(t) AS first, LAST(t) AS last PATTERN (A+) WITHIN 4)", table
     )
-    pieces = [spans(piece) for piece in given.row_by_row(Session(given.program, compiled=False))]
+    pieces = [spans(piece) for piece in given.row_by_row(Session(given.program, Execution.of(given.program, PLAIN)))]
     assert pieces == [[], [], [], [], [(1, 3)], [(9, 9)]]
 
 
 def test_a_decided_match_is_not_held_back() -> None:
     given = by_letter("X N N | N", "xnn")
-    session = Session(given.program, compiled=False, run_rows=1)
+    session = Session(given.program, Execution.of(given.program, replace(PLAIN, run_rows=1)))
     leaves = [given.nothing()]
     for position in range(3):
         leaves += session.feed(given.rows.slice(position, 1))
@@ -167,7 +169,7 @@ def test_unmatched_rows_come_when_decided() -> None:
     clause = """MATCH_RECOGNIZE (ORDER BY t MEASURES MATCH_NUMBER() AS number
         ALL ROWS PER MATCH WITH UNMATCHED ROWS PATTERN (A B) DEFINE A AS c = 'a', B AS c = 'b')"""
     given = Input(clause, pa.table({"t": range(1, 7), "c": list("xaabxa")}))
-    pieces = given.row_by_row(Session(given.program, compiled=False))
+    pieces = given.row_by_row(Session(given.program, Execution.of(given.program, PLAIN)))
     found = [[(row["t"], row["number"]) for row in piece] for piece in pieces]
     assert found == [[], [(1, None)], [], [(2, None)], [(3, 1), (4, 1)], [(5, None)], [], [(6, None)]]
 
@@ -175,7 +177,7 @@ def test_unmatched_rows_come_when_decided() -> None:
 def test_match_numbers_go_on_across_pieces_and_start_anew_in_each_partition() -> None:
     clause = "MATCH_RECOGNIZE (PARTITION BY k ORDER BY t MEASURES MATCH_NUMBER() AS n, t AS t PATTERN (A))"
     given = Input(clause, pa.table({"k": [1, 1, 1, 2, 2], "t": [1, 2, 3, 1, 2]}))
-    pieces = list(given.row_by_row(Session(given.program, compiled=False)))
+    pieces = list(given.row_by_row(Session(given.program, Execution.of(given.program, PLAIN))))
     found = [tuple(row.values()) for piece in pieces for row in piece]
     assert found == [(1, 1, 1), (1, 2, 2), (1, 3, 3), (2, 1, 1), (2, 2, 2)]
 
@@ -184,7 +186,7 @@ def test_a_match_number_in_a_condition_goes_on_across_pieces() -> None:
     clause = """MATCH_RECOGNIZE (ORDER BY t MEASURES MATCH_NUMBER() AS n, COUNT(*) AS rows
         PATTERN (A B?) DEFINE B AS MATCH_NUMBER() % 2 = 0)"""
     given = Input(clause, pa.table({"t": range(6)}))
-    pieces = given.row_by_row(Session(given.program, compiled=False))
+    pieces = given.row_by_row(Session(given.program, Execution.of(given.program, PLAIN)))
     assert [tuple(row.values()) for piece in pieces for row in piece] == [(1, 1), (2, 2), (3, 1), (4, 2)]
 
 
@@ -192,7 +194,7 @@ def test_a_match_number_in_a_condition_goes_on_across_pieces() -> None:
 
 
 def kept_rows(given: Input, after: int) -> int:
-    session = Session(given.program, compiled=False, run_rows=1)
+    session = Session(given.program, Execution.of(given.program, replace(PLAIN, run_rows=1)))
     for position in range(after):
         session.next_run = 1
         list(session.feed(given.rows.slice(position, 1)))
@@ -221,7 +223,7 @@ def test_a_finished_partition_leaves_one_row() -> None:
 
 def test_a_finished_session_keeps_nothing() -> None:
     given = by_letter("A B+", "abbbbb" * 20)
-    session = Session(given.program, compiled=False)
+    session = Session(given.program, Execution.of(given.program, PLAIN))
     list(session.feed(given.rows))
     assert session.waiting_rows == 120
     list(session.finish())
@@ -230,7 +232,7 @@ def test_a_finished_session_keeps_nothing() -> None:
 
 def test_a_finished_session_can_be_fed_anew() -> None:
     given = by_letter("A B", "abab")
-    session = Session(given.program, compiled=False)
+    session = Session(given.program, Execution.of(given.program, PLAIN))
     for _ in range(2):
         leaves = [*session.feed(given.rows), *session.finish()]
         assert [(row["number"], row["first"]) for row in given.final(leaves)] == [(1, 1), (2, 3)]

@@ -19,6 +19,8 @@ import pyarrow as pa
 import pytest
 
 import motif
+from motif.plan.physical.costs import PLAIN
+from motif.engine.execution import Execution
 from motif.engine.events.measures import leaves
 from motif.engine.events.rows import EventRows
 from motif.engine.events.run import find_matches
@@ -463,14 +465,14 @@ class Packed:
         table = arrange(self.rows(events), self.planned.layout)
         found: list[list[str]] = [[] for _ in range(count)]
         if isinstance(self.program, EventProgram):
-            rows = EventRows(self.program, table)
-            matches = find_matches(rows, compiled=False)
+            rows = EventRows(self.program, table, Execution.of(self.program, PLAIN))
+            matches = find_matches(rows)
             keys = table.column(self.program.keys[0]).to_pylist()
-            texts = map(repr, leaves(rows, matches, compiled=False).to_pylist())
+            texts = map(repr, leaves(rows, matches).to_pylist())
             for at, text in zip(matches.last().tolist() if len(matches) else [], texts, strict=True):
                 found[keys[at]].append(text)
             return found
-        session = Session(self.program, compiled=False)
+        session = Session(self.program, Execution.of(self.program, PLAIN))
         for row in self.by_stream([*session.feed(table), *session.finish()]):
             found[row[0]].append(row[1])
         return found
@@ -540,7 +542,7 @@ def test_every_order_of_arrival_gives_the_batch(text: str, letters: str) -> None
         together[tuple(min(times[step + 1 :], default=max(times) + 1) - 1 for step in range(len(times)))].append(order)
     pieces = Pieces(packed, events, max(map(len, together.values())))
     for watermarks, orders in together.items():
-        session = StreamSession(packed.planned, compiled=False)
+        session = StreamSession(packed.planned, costs=PLAIN)
         found: list[str] = []
         for step, watermark in enumerate(watermarks):
             found += packed.texts(session.push(pieces.arriving([order[step] for order in orders])))
@@ -586,7 +588,7 @@ def test_what_nothing_can_undo_comes_when_its_last_event_arrives(query: str) -> 
     assert is_eager(packed.program)
     events = [{**event(word), "v": number} for number, word in enumerate("a0 b1 c2 a2 b3 c4".split())]
     orders = list(permutations(range(len(events))))
-    session, pieces = StreamSession(packed.planned, compiled=False), Pieces(packed, events, len(orders))
+    session, pieces = StreamSession(packed.planned, costs=PLAIN), Pieces(packed, events, len(orders))
     found: list[str] = []
     for step in range(len(events)):
         found += packed.texts(session.push(pieces.arriving([order[step] for order in orders])))
@@ -634,7 +636,7 @@ def watched(
     rng: random.Random, packed: Packed, events: list[dict[str, Any]], within: int | None, letters: str
 ) -> Iterator[Seen]:
     """A stream event by event in order; some of its prefixes."""
-    session = StreamSession(packed.planned, compiled=False)
+    session = StreamSession(packed.planned, costs=PLAIN)
     given: list[str] = []
     chosen = set(rng.sample(range(len(events)), 3))
     for number, one in enumerate(events):

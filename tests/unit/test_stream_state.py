@@ -22,6 +22,8 @@ import pyarrow as pa
 import pytest
 
 import motif
+from motif.plan.physical.costs import PLAIN
+from motif.engine.execution import Execution
 from motif.engine.events.run import match_sorted
 from motif.engine.order import arrange, crossing, layout
 from motif.engine.session import Session
@@ -78,8 +80,8 @@ class Planning:
     def batch(self) -> list[str]:
         table, program = arrange(self.rows, self.planned.layout), self.planned.program
         if isinstance(program, EventProgram):
-            return texts([match_sorted(program, table, compiled=False)])
-        session = Session(program, compiled=False)
+            return texts([match_sorted(program, table, Execution.of(program, PLAIN))])
+        session = Session(program, Execution.of(program, PLAIN))
         return texts([*session.feed(table), *session.finish()])
 
     def times(self) -> list[int]:
@@ -87,7 +89,7 @@ class Planning:
         return [(time - ZERO) // dt.timedelta(microseconds=1) for time in column.to_pylist()]
 
     def restored(self, session: StreamSession) -> StreamSession:
-        return StreamSession.load(self.planned, session.dump(), compiled=False)
+        return StreamSession.load(self.planned, session.dump(), costs=PLAIN)
 
 
 def texts(tables: list[pa.Table]) -> list[str]:
@@ -141,7 +143,7 @@ def test_saving_and_restoring_after_every_event_changes_nothing(text: str) -> No
     assert expected
     times = planning.times()
     found: list[pa.Table] = []
-    session = StreamSession(planning.planned, compiled=False)
+    session = StreamSession(planning.planned, costs=PLAIN)
     for number in sorted(range(len(times)), key=times.__getitem__):
         found += session.push(planning.rows.slice(number, 1)).matches
         session = planning.restored(session)
@@ -164,7 +166,7 @@ def test_saving_and_restoring_after_every_row_changes_nothing_in_random_cases(ch
             expected = case.batch()
         except motif.UnsupportedQuery:
             continue
-        assert case.stream(compiled=False) == expected, case.text
+        assert case.stream(PLAIN) == expected, case.text
         cases += case.streams
     assert cases >= 20
 
@@ -347,7 +349,7 @@ def test_every_cut_is_noticed(saved: bytes, loading: Loading) -> None:
 def test_every_flipped_byte_of_a_session_is_noticed() -> None:
     """The sessions inside, and those in a state store, have a checksum of their own."""
     planning = Planning(QUERIES["NOT"], SAMPLE)
-    session = StreamSession(planning.planned, compiled=False)
+    session = StreamSession(planning.planned, costs=PLAIN)
     session.push(planning.rows.slice(0, 2))
     good = session.dump()
     for position in range(len(good)):
@@ -457,7 +459,7 @@ def _sealed_within(content: bytes) -> bytes:
 )
 def test_facts_of_rows_are_not_trusted(name: str, value: int) -> None:
     planning = Planning(CLAUSES["unmatched rows and overlapping matches"], SAMPLE)
-    session = StreamSession(planning.planned, compiled=False)
+    session = StreamSession(planning.planned, costs=PLAIN)
     session.push(planning.rows.slice(0, 20))
     session.advance(planning.times()[19])
     kept = session.patterns.kept.table

@@ -32,18 +32,22 @@ def execution_of(
     wanted: Strategy | None = None,
 ) -> Execution:
     """The run of a planned query; its plan is what `explain` shows."""
-    facts = facts_of(program, source, asked, functions)
+    facts = facts_of(program, source, asked, functions, costs)
     return Execution(program, facts, costs, wanted, source.database.budget)
 
 
 def facts_of(
-    program: Program | EventProgram, source: DuckSource, asked: Asked, functions: Collection[str] = ()
+    program: Program | EventProgram,
+    source: DuckSource,
+    asked: Asked,
+    functions: Collection[str] = (),
+    costs: Costs = COSTS,
 ) -> Facts:
     """What is known before a row is read."""
     own = source.own_rows(program)
     reader = Reader.HOST if own is None else Reader.MEMORY if own.are_of_memory else Reader.ARROW
     return Facts(
-        cores=cores(),
+        cores=costs.cores or cores(),
         asked=asked,
         reader=reader,
         files=int(reader is Reader.ARROW),

@@ -59,6 +59,9 @@ class Costs:
 
     # -- work that cores share
 
+    cores: int | None = None
+    """Cores that a query may use in process; None: all that the process may use."""
+
     shard_rows: int = 100_000
     """Rows of whole partitions that are worth a thread."""
     shards_per_core: int = 3
