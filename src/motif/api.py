@@ -66,7 +66,7 @@ def match(
     progress: Progress | None = None,
     costs: Costs = COSTS,
 ) -> Any:
-    """See `motif.match`; `progress` is told how many rows more have been read; in process a plan is chosen by `costs`."""
+    """See `motif.match`; `progress` is told how many more rows were read; in process a plan is chosen by `costs`."""
     wanted = strategy_named(strategy)
     if not _is_streaming(data):
         live.refuse_for_tables()
@@ -88,7 +88,9 @@ def match(
         return events.match_stack(data, parsed, options.stream, options.functions, wanted)
     from motif.hosts import duckdb_events
 
-    found = duckdb_events.match_stack(data, parsed, options.stream, options.functions, wanted=wanted, progress=progress)
+    found = duckdb_events.match_stack(
+        data, parsed, options.stream, options.functions, costs=costs, wanted=wanted, progress=progress
+    )
     return like(found, _sample(data))
 
 
