@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,11 @@ import pytest
 
 import motif
 from column_values import COLUMNS
-from motif.hosts import duckdb, duckdb_files, duckdb_rows, parquet
+from motif import api
+from motif.hosts import duckdb, duckdb_files, parquet
 from motif.hosts.duckdb_database import Database
 from motif.lang.statement import parse_clause
+from motif.plan.physical.costs import COSTS
 from motif.testing.cases import same_in_order
 from motif.testing.generate import random_example
 from motif.testing.reference import match_rows
@@ -195,10 +198,9 @@ def test_a_damaged_file_is_refused_by_duckdb(tmp_path: Path, read: list[int]) ->
     assert not read
 
 
-def test_too_many_rows_are_sorted_by_duckdb(tmp_path: Path, read: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_rows_are_sorted_by_duckdb(tmp_path: Path, read: list[int]) -> None:
     path = stored(tmp_path)
-    monkeypatch.setattr(duckdb_rows, "MEMORY_BYTES", 10_000)
-    found = motif.match(path, RISES)
+    found = api.match(path, RISES, costs=replace(COSTS, sort_bytes=10_000))
     assert read
     assert found.equals(by_duckdb(ROWS))
 
@@ -249,11 +251,10 @@ TABLES: dict[str, Callable[[], Any]] = {
 
 
 @pytest.mark.parametrize("made", TABLES.values(), ids=TABLES)
-def test_tables_in_memory(made: Callable[[], Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tables_in_memory(made: Callable[[], Any]) -> None:
     expected = by_duckdb(ROWS)
     assert motif.match(made(), RISES).cast(expected.schema).equals(expected)
-    monkeypatch.setattr(duckdb_rows, "MEMORY_BYTES", 10_000)
-    assert motif.match(made(), RISES).cast(expected.schema).equals(expected)
+    assert api.match(made(), RISES, costs=replace(COSTS, sort_bytes=10_000)).cast(expected.schema).equals(expected)
 
 
 def test_tables_in_memory_are_not_copied(monkeypatch: pytest.MonkeyPatch) -> None:

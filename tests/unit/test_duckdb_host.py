@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -15,11 +16,13 @@ import pytest
 from duckdb import FatalException
 
 import motif
-from motif.engine import parallel
-from motif.hosts import duckdb_database, duckdb_rows
+from motif import api
+from motif.hosts import duckdb_database
 from motif.hosts.duckdb import match_table
 from motif.hosts.duckdb_database import Database, Refused
 from motif.lang.statement import parse_clause
+from motif.plan.physical.costs import COMPILED, COSTS, PLAIN, Costs
+from motif.plan.physical.plan import Strategy
 
 CLAUSE = """MATCH_RECOGNIZE (PARTITION BY k ORDER BY t DESC NULLS FIRST
     MEASURES MATCH_NUMBER() AS n, CLASSIFIER() AS label, SUM(v) AS total ALL ROWS PER MATCH WITH UNMATCHED ROWS
@@ -36,27 +39,31 @@ def table(rows: int) -> pa.Table:
     )
 
 
+def many_parts(costs: Costs) -> Costs:
+    """Of each hundred rows a part, on as many cores as there may be."""
+    return replace(costs, cores=8, shard_rows=100, rows_per_call=1)
+
+
+SHARED = many_parts(COSTS)
+
+
 def sorted_rows(result: pa.Table) -> list[str]:
     return sorted(map(repr, result.to_pylist()))
 
 
 @pytest.mark.parametrize("memory_bytes", [0, 4_000])
-def test_rows_that_do_not_fit_into_memory(memory_bytes: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_that_do_not_fit_into_memory(memory_bytes: int) -> None:
     rows = table(1_000)
     in_memory = motif.match(rows, CLAUSE)
-    monkeypatch.setattr(duckdb_rows, "MEMORY_BYTES", memory_bytes)
-    streamed = motif.match(rows, CLAUSE)
+    streamed = api.match(rows, CLAUSE, costs=replace(COSTS, sort_bytes=memory_bytes))
     assert in_memory.num_rows == 1_000
     assert sorted_rows(streamed) == sorted_rows(in_memory)
 
 
-def test_many_threads_give_what_one_gives(monkeypatch: pytest.MonkeyPatch) -> None:
-    from motif.engine import parallel
-
+def test_many_threads_give_what_one_gives() -> None:
     rows = table(2_000)
-    alone = motif.match(rows, CLAUSE)
-    monkeypatch.setattr(parallel, "shards_of", lambda count: count // 100)
-    assert sorted_rows(motif.match(rows, CLAUSE)) == sorted_rows(alone)
+    alone = api.match(rows, CLAUSE, strategy="sequential")
+    assert sorted_rows(api.match(rows, CLAUSE, strategy="partitions", costs=SHARED)) == sorted_rows(alone)
 
 
 @pytest.mark.parametrize("name", ["a long name ", "k"])
@@ -71,9 +78,9 @@ def test_rows_that_do_not_fit_into_memory_are_sorted_by_the_database(
     expected = motif.match(rows, query)
     asked: list[str] = []
     reader = Database.reader
-    monkeypatch.setattr(duckdb_rows, "MEMORY_BYTES", rows.nbytes if fits else rows.nbytes // 2)
+    costs = replace(COSTS, sort_bytes=rows.nbytes if fits else rows.nbytes // 2)
     monkeypatch.setattr(Database, "reader", lambda self, sql: asked.append(sql) or reader(self, sql))
-    assert sorted_rows(motif.match(rows, query)) == sorted_rows(expected)
+    assert sorted_rows(api.match(rows, query, costs=costs)) == sorted_rows(expected)
     assert expected.num_rows == (1_000 if keys == 9_000 else 5_000)
     assert any("ORDER BY" in sql for sql in asked) != fits
 
@@ -142,10 +149,10 @@ def test_a_forked_process_opens_its_own(tmp_path: Path) -> None:
         assert pool.submit(_counted, path).result(timeout=60) == [{"n": 3}]
 
 
-@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("costs", [PLAIN, COMPILED], ids=["plain", "compiled"])
 @pytest.mark.parametrize("mode", ["ONE ROW PER MATCH", "ALL ROWS PER MATCH WITH UNMATCHED ROWS"])
-def test_keys_of_text_are_keys_like_numbers(monkeypatch: pytest.MonkeyPatch, mode: str, compiled: bool) -> None:
-    monkeypatch.setattr(parallel, "shards_of", lambda count: count // 100)
+def test_keys_of_text_are_keys_like_numbers(mode: str, costs: Costs) -> None:
+    costs = many_parts(costs)
     rng = random.Random(2)
     keys = pa.array([rng.choice((None, *range(12))) for _ in range(600)], pa.int64())
     rows = pa.table({"k": keys, "t": range(600), "v": [rng.randrange(9) for _ in keys]})
@@ -157,8 +164,10 @@ def test_keys_of_text_are_keys_like_numbers(monkeypatch: pytest.MonkeyPatch, mod
         {mode} PATTERN (A B+ C?)
         DEFINE B AS B.v > PREV(B.v) AND B.k = FIRST(A.k), C AS C.v < FIRST(A.v) AND C.k >= A.k
     )""")
-    by_number = match_table(rows, query, compiled=compiled)
-    by_text = match_table(rows.set_column(0, "k", keys.cast(pa.string())), query, compiled=compiled)
+    by_number = match_table(rows, query, costs=costs, wanted=Strategy.PARTITIONS)
+    by_text = match_table(
+        rows.set_column(0, "k", keys.cast(pa.string())), query, costs=costs, wanted=Strategy.PARTITIONS
+    )
     texts = pa.schema([("k", pa.string()), ("last_k", pa.string()), ("every_k", pa.list_(pa.string()))])
     assert [by_text.schema.field(field.name) for field in texts] == list(texts)
     assert by_number.num_rows > 50

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 import numpy as np
@@ -10,9 +11,11 @@ import pytest
 
 from motif.engine.events import ended
 from motif.engine.events.run import match_sorted
+from motif.engine.execution import Execution
 from motif.kernels import sort
 from motif.kernels.build import sort_loop
 from motif.lang.snoop import parse_events
+from motif.plan.physical.costs import COMPILED, PLAIN
 from motif.testing.event_engines import Engine
 
 COLUMNS = {"k": "VARCHAR", "ts": "TIMESTAMP", "type": "VARCHAR", "x": "BIGINT"}
@@ -46,13 +49,13 @@ def test_leaves_are_the_same_however_they_are_made(monkeypatch: pytest.MonkeyPat
 
     by_loop = ended._sorted_by
     monkeypatch.setattr(ended, "_sorted_by", noted)
-    monkeypatch.setattr(ended, "STRETCH", 5)
-    monkeypatch.setattr(ended, "pays", lambda *_: True)
     engine = Engine(parse_events(query), some_events(random.Random(seconds), seconds=seconds), COLUMNS)
-    plain = match_sorted(engine.program, engine.table, compiled=False)
+    plain = match_sorted(engine.program, engine.table, Execution.of(engine.program, PLAIN))
     assert not sorted_by_loop
     for threads in (1, 2, 3):
-        found = match_sorted(engine.program, engine.table, compiled=None, threads=threads)
+        execution = Execution.of(engine.program, replace(COMPILED, stretch_matches=5), None, cores=threads)
+        assert execution.learn(rows=engine.table.num_rows).gather.threads == threads
+        found = match_sorted(engine.program, engine.table, execution)
         assert found.combine_chunks().equals(plain)
     assert plain.num_rows < 2 or sum(sorted_by_loop) == 3 * plain.num_rows
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import datetime as dt
 import threading
 import warnings
-from collections import defaultdict
 from collections.abc import Callable
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -18,12 +18,14 @@ import pyarrow.parquet as pq
 import pytest
 
 import motif
-from motif.engine import pace
-from motif.engine.events import joins, neighbours, parallel, promising, run
+from motif import api
+from motif.engine.events import joins, neighbours, promising
+from motif.engine.execution import Execution
 from motif.engine.threads import on_threads
 from motif.errors import LimitExceeded, MotifError, QueryBindError, QueryDataError, UnsupportedQuery
 from motif.options import parsed_queries
 from motif.plan.events.functions import VECTORIZED
+from motif.plan.physical.costs import COMPILED, COSTS, NEVER, PLAIN
 from motif.testing.event_engines import Engine
 
 NOON = dt.datetime(2026, 1, 1, 12)
@@ -191,8 +193,8 @@ def test_the_alternative_that_is_written_first_fires() -> None:
     expected = [{"a": 1, "b": 2, "c": None}, {"a": 1, "b": None, "c": 3}]
     assert motif.match(events, query).select(["a", "b", "c"]).to_pylist() == expected
     engine = Engine(parsed_queries(query, "duckdb")[0], events.to_pylist(), COLUMNS)
-    for compiled in (False, True):
-        assert engine.matches(compiled=compiled) == [{"a": 0, "b": 1, "any": None}, {"a": 0, "b": None, "any": 2}]
+    for costs in (PLAIN, COMPILED):
+        assert engine.matches(costs) == [{"a": 0, "b": 1, "any": None}, {"a": 0, "b": None, "any": 2}]
     kept = motif.match(events, query.split(" CONSUMING")[0]).select(["b", "c"]).to_pylist()
     assert kept == [{"b": 2, "c": None}, {"b": None, "c": 2}, {"b": None, "c": 3}]
 
@@ -297,7 +299,7 @@ def many(count: int, keys: int, seed: int = 1) -> pa.Table:
 
 @pytest.fixture
 def sharing(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Four cores that share whatever there is, by compiled loops; in how many shares joins were cut."""
+    """In how many shares joins were cut."""
     counts: list[int] = []
 
     def noted(work: Callable[[int], object], parts: int) -> list[object]:
@@ -305,10 +307,13 @@ def sharing(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         return on_threads(work, parts)
 
     monkeypatch.setattr(joins, "on_threads", noted)
-    monkeypatch.setattr(joins, "WORTH_SHARING", 1)
-    monkeypatch.setattr(run, "pays", lambda *_: True)
-    monkeypatch.setattr(parallel, "cores", lambda: 4)
     return counts
+
+
+FOUR = replace(COMPILED, cores=4, share_steps=1)
+"""Four cores that share whatever there is, by compiled loops."""
+ALONE = replace(FOUR, cores=1)
+BY_PARTITION = replace(FOUR, shard_rows=500, events_per_call=1)
 
 
 @pytest.mark.usefixtures("kernel_cache")
@@ -320,23 +325,19 @@ def sharing(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         "SELECT a.x AS one, COUNT(b) AS two FROM SEQ(A a; B b+; C c) WHERE b.x >= a.x AND a.x > 0.9 WITHIN 20 ms",
     ],
 )
-def test_shards_and_threads_change_nothing(sharing: list[int], monkeypatch: pytest.MonkeyPatch, query: str) -> None:
+def test_shards_and_threads_change_nothing(sharing: list[int], query: str) -> None:
     events = many(6_000, 10)
-    shared = motif.match(events, query)
+    shared = api.match(events, query, costs=FOUR)
     assert shared.num_rows > 50
     assert max(sharing) > 4
-    monkeypatch.setattr(parallel, "cores", lambda: 1)
-    assert motif.match(events, query).equals(shared)
+    assert api.match(events, query, costs=ALONE).equals(shared)
     keyed = query.replace("WHERE", "WHERE [k] AND").replace("00 ms", " s").replace("20 ms", "1 s")
-    alone = motif.match(events, keyed)
-    monkeypatch.setattr(parallel, "cores", lambda: 4)
+    alone = api.match(events, keyed, costs=ALONE)
     sharing.clear()
-    assert motif.match(events, keyed).equals(alone)
+    assert api.match(events, keyed, costs=FOUR).equals(alone)
     assert max(sharing) > 4
-    monkeypatch.setattr(parallel, "SHARD_ROWS", 500)
-    monkeypatch.setattr(parallel, "EVENTS_PER_CALL", 1)
     sharing.clear()
-    assert motif.match(events, keyed).equals(alone)
+    assert api.match(events, keyed, costs=BY_PARTITION).equals(alone)
     assert not sharing  # each thread had partitions of its own
 
 
@@ -355,60 +356,53 @@ def test_shards_and_threads_change_nothing(sharing: list[int], monkeypatch: pyte
         ("SELECT a.x AS one FROM SEQ(A a; B b) WHERE a.x > 0.9 WITHIN 30 ms CONSUMING a, b", False),
     ],
 )
-def test_what_is_shared_without_a_key(
-    sharing: list[int], monkeypatch: pytest.MonkeyPatch, query: str, *, is_shared: bool
-) -> None:
+def test_what_is_shared_without_a_key(sharing: list[int], query: str, *, is_shared: bool) -> None:
     events = many(4_000, 10)
-    shared = motif.match(events, query)
+    shared = api.match(events, query, costs=FOUR)
     assert (max(sharing, default=1) > 1) == is_shared
     sharing.clear()
-    monkeypatch.setattr(parallel, "cores", lambda: 1)
-    assert motif.match(events, query).equals(shared)
+    assert api.match(events, query, costs=ALONE).equals(shared)
     assert shared.num_rows > 0
     assert not sharing
 
 
 @pytest.mark.usefixtures("kernel_cache")
-def test_events_with_a_length_are_shared(sharing: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_events_with_a_length_are_shared(sharing: list[int]) -> None:
     queries = [
         "DEFINE Pair SELECT a.x AS x FROM SEQ(A a; B b) WHERE b.x > 0.9 WITHIN 5 ms",
         "SELECT p.x AS one, c.x AS two FROM SEQ(Pair p; C c) WHERE c.x > p.x WITHIN 20 ms",
     ]
-    shared = motif.match(many(4_000, 10), queries)
+    shared = api.match(many(4_000, 10), queries, costs=FOUR)
     assert shared.num_rows > 50
     assert max(sharing) > 4
-    monkeypatch.setattr(parallel, "cores", lambda: 1)
-    assert motif.match(many(4_000, 10), queries).equals(shared)
+    assert api.match(many(4_000, 10), queries, costs=ALONE).equals(shared)
 
 
 @pytest.mark.usefixtures("kernel_cache")
-def test_a_partition_with_most_events_is_shared(sharing: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_partition_with_most_events_is_shared(sharing: list[int]) -> None:
     query = "SELECT a.x AS one, b.x AS two FROM SEQ(A a; B b) WHERE [k] AND a.x > b.x AND b.x < 0.05 WITHIN 300 ms"
     events = many(6_000, 10)
     hot = events.set_column(2, "k", pc.if_else(pc.less(events.column("k"), 7), 7, events.column("k")))
-    monkeypatch.setattr(parallel, "SHARD_ROWS", 500)
-    monkeypatch.setattr(parallel, "EVENTS_PER_CALL", 1)
-    shared = motif.match(hot, query)
+    shared = api.match(hot, query, costs=BY_PARTITION)
     assert shared.num_rows > 50
     assert max(sharing) > 4
-    monkeypatch.setattr(parallel, "SKEWED", 1.0)
     sharing.clear()
-    assert motif.match(hot, query).equals(shared)
+    assert api.match(hot, query, costs=replace(BY_PARTITION, skewed_share=1.0)).equals(shared)
     assert not sharing
 
 
-@pytest.mark.usefixtures("kernel_cache", "sharing")
+@pytest.mark.usefixtures("kernel_cache")
 def test_a_long_join_asks_whether_it_is_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(joins, "PAUSE_STEPS", 500)
     asked: list[str] = []
     monkeypatch.setattr(joins, "check_wanted", lambda: asked.append(threading.current_thread().name))
-    motif.match(many(2_000, 10), "SELECT a.x AS one FROM SEQ(A a; B b) WHERE a.x + b.x = 7 WITHIN 30 ms")
+    query = "SELECT a.x AS one FROM SEQ(A a; B b) WHERE a.x + b.x = 7 WITHIN 30 ms"
+    api.match(many(2_000, 10), query, costs=replace(FOUR, join_pause=500))
     assert sum(name.startswith("motif-match") for name in asked) > 8
 
 
-def test_few_steps_are_not_shared(sharing: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(joins, "WORTH_SHARING", 1 << 60)
-    assert motif.match(many(500, 1), "SELECT a.x AS one FROM SEQ(A a; B b) WITHIN 9 ms").num_rows > 50
+def test_few_steps_are_not_shared(sharing: list[int]) -> None:
+    query = "SELECT a.x AS one FROM SEQ(A a; B b) WITHIN 9 ms"
+    assert api.match(many(500, 1), query, costs=replace(FOUR, share_steps=NEVER)).num_rows > 50
     assert set(sharing) == {1}
 
 
@@ -426,13 +420,11 @@ def test_few_steps_are_not_shared(sharing: list[int], monkeypatch: pytest.Monkey
         "SELECT a.x AS one FROM SEQ(A a; B b; C c) WHERE [k] WITHIN 4 EVENTS",
     ],
 )
-def test_partitions_without_a_chance_change_nothing(monkeypatch: pytest.MonkeyPatch, query: str) -> None:
+def test_partitions_without_a_chance_change_nothing(query: str) -> None:
     events = many(4_000, 2_000)
-    some = motif.match(events, query)
-    monkeypatch.setattr(promising, "COMPILE_FROM", 0)
-    assert motif.match(events, query).equals(some)
-    monkeypatch.setattr(promising, "FEW_EVENTS", 0)
-    assert motif.match(events, query).equals(some)
+    some = api.match(events, query, costs=PLAIN)
+    assert api.match(events, query, costs=replace(PLAIN, leaving_out_effort=0)).equals(some)
+    assert api.match(events, query, costs=replace(PLAIN, few_events=0)).equals(some)
     assert some.num_rows > 50
 
 
@@ -539,12 +531,11 @@ def test_events_without_neighbours_change_nothing(monkeypatch: pytest.MonkeyPatc
         return places
 
     monkeypatch.setattr(promising, "with_neighbours", noted)
-    some = motif.match(events, query)
+    some = api.match(events, query, costs=PLAIN)
     assert 0 < asked[0] < (60_000 if far else 30_000)
-    monkeypatch.setattr(promising, "COMPILE_FROM", 0)
-    assert motif.match(events, query).equals(some)
-    monkeypatch.setattr(promising, "with_neighbours", lambda *_, **__: None)
-    assert motif.match(events, query).equals(some)
+    assert api.match(events, query, costs=replace(PLAIN, leaving_out_effort=0)).equals(some)
+    assert asked[1] == asked[0], "by compiled loops"
+    assert api.match(events, query, costs=replace(PLAIN, worth_leaving_out=1.1)).equals(some), "nothing is left out"
     assert some.num_rows > 1
 
 
@@ -558,26 +549,23 @@ def test_of_many_roles_only_some_are_asked_for(compiled: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("events", "spent", "ready", "kept", "compiled"),
+    ("events", "ready", "kept", "compiled"),
     [
-        (100, 0, True, True, False),
-        (2_000, 0, True, True, True),
-        (100_000, 0, False, True, False),
-        (300_000, 0, False, True, True),
-        (300_000, 0, False, False, False),
-        (2_000_000, 0, False, False, True),
-        (100, 9, False, True, False),
-        (2_000, 0.1, False, True, True),
-        (2_000, 1.5, False, False, False),
-        (2_000, 9, False, False, True),
+        (100, True, True, False),
+        (2_000, True, True, True),
+        (COSTS.load_rows - 1, False, True, False),
+        (COSTS.load_rows, False, True, True),
+        (100_000, False, False, False),
+        (300_000, False, False, False),
+        (1_000_000, False, False, True),
     ],
 )
 def test_few_events_do_not_wait_for_a_compiler_to_leave_some_out(
-    events: int, spent: float, ready: bool, kept: bool, compiled: bool, monkeypatch: pytest.MonkeyPatch
+    events: int, ready: bool, kept: bool, compiled: bool
 ) -> None:
-    """Nor do many, once NumPy has taken so long in all that a compiled loop would have been faster."""
-    monkeypatch.setattr(pace, "_SPENT", defaultdict(float, {promising.BY_NUMPY: spent}))
-    assert promising.is_worth_compiling(events, [SimpleNamespace(is_loaded=ready, is_kept=kept)]) == compiled
+    execution = Execution.of(engine_of(PAIR, []).program)
+    loops: Any = [SimpleNamespace(is_loaded=ready, is_kept=kept)]
+    assert execution.compiles(events, lambda: loops, COSTS.leaving_out_effort) == compiled
 
 
 def test_inequalities_over_many_blocks() -> None:

@@ -13,10 +13,11 @@ import pyarrow as pa
 import pytest
 
 import motif
-from motif import limits
+from motif import api, limits
 from motif.cli.files import read_query
 from motif.engine import matcher
 from motif.errors import LimitExceeded
+from motif.plan.physical.costs import COSTS, Costs
 
 ROWS = pa.table({"id": range(40), "v": [0] * 40})
 EVENTS = pa.table(
@@ -28,9 +29,14 @@ EVENTS = pa.table(
 )
 
 
-def rows(pattern: str = "A", define: str = "A AS v = 0", measures: str = "MATCH_NUMBER() AS n") -> Callable[[], object]:
+def rows(
+    pattern: str = "A",
+    define: str = "A AS v = 0",
+    measures: str = "MATCH_NUMBER() AS n",
+    costs: Costs = COSTS,
+) -> Callable[[], object]:
     clause = f"MATCH_RECOGNIZE (ORDER BY id MEASURES {measures} PATTERN ({pattern}) DEFINE {define})"
-    return lambda: motif.sql(f"SELECT * FROM t {clause}", tables={"t": ROWS})
+    return lambda: api.sql(f"SELECT * FROM t {clause}", tables={"t": ROWS}, spark=None, costs=costs)
 
 
 def events(pattern: str, rest: str = "") -> Callable[[], object]:
@@ -44,7 +50,8 @@ def three_columns(text: str) -> object:
         return motif.sql("SELECT a FROM t", tables={"t": str(path)})
 
 
-SLOW = rows("A+ B", "A AS v = 0, B AS v > 1 + FIRST(A.v) + LAST(A.v)")
+SEARCHES_TO_THE_END = ("A+ B", "A AS v = 0, B AS v > 1 + FIRST(A.v) + LAST(A.v)")
+SLOW = rows(*SEARCHES_TO_THE_END)
 """From every row a search to the end, whose dead ends depend on the match."""
 
 RAISING: dict[str, tuple[int, Callable[[], object]]] = {
@@ -99,12 +106,12 @@ def test_dead_ends_are_remembered_only_within_their_memory(monkeypatch: pytest.M
 
 
 def test_all_searches_together_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(matcher, "PAUSE_STEPS_PLAIN", 100)
+    ask = rows(*SEARCHES_TO_THE_END, costs=replace(COSTS, plain_search_pause=100))
     monkeypatch.setattr(limits, "LIMITS", replace(limits.LIMITS, match_steps=150))
-    SLOW()
+    ask()
     monkeypatch.setattr(matcher, "MOST_STEPS", 10)
     with pytest.raises(LimitExceeded, match=r"the searches took more than 10 times the steps .* match_steps"):
-        SLOW()
+        ask()
 
 
 @pytest.mark.parametrize("name", ["stream_events", "stream_matches"])

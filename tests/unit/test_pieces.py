@@ -11,13 +11,16 @@ import pyarrow as pa
 import pytest
 
 import motif
-from motif.engine import parallel, pieces, threads
-from motif.engine.pieces import Part, Sequence, is_for_pieces, leaves_by_piece
+from motif import api
+from motif.engine.execution import Execution
+from motif.engine.pieces import Part, Sequence, leaves_by_piece
 from motif.engine.session import Session
 from motif.errors import LimitExceeded, QueryDataError, UnsupportedQuery
 from motif.hosts import duckdb
 from motif.hosts.duckdb_database import Database, quoted
 from motif.lang.statement import parse_clause
+from motif.plan.physical.costs import COMPILED, PLAIN, Costs
+from motif.plan.physical.exact import why_not_pieces
 from motif.plan.planner import plan
 from motif.plan.program import Program
 from motif.testing.generate import random_clause, random_rows
@@ -26,6 +29,8 @@ from motif.testing.tables import to_arrow
 CASES, CHUNKS = 400, 8
 SIZES = (1, 2, 3, 7, 20)
 REACHES = (1, 2, 5, 1_000)
+SOON = replace(PLAIN, overlap_rows=4)
+"""Few rows are searched again at first."""
 
 
 def sequence_of(clause: str, table: pa.Table) -> tuple[Program, pa.Table]:
@@ -39,12 +44,13 @@ def letters(text: str) -> pa.Table:
 
 
 def in_one_go(program: Program, rows: pa.Table) -> pa.Table:
-    session = Session(program, compiled=False)
+    session = Session(program, Execution.of(program, PLAIN))
     return pa.concat_tables([*session.feed(rows), *session.finish()])
 
 
-def in_pieces(program: Program, rows: pa.Table, size: int, at_once: int) -> pa.Table:
-    return pa.concat_tables(leaves_by_piece(program, rows, compiled=False, size=size, at_once=at_once))
+def in_pieces(program: Program, rows: pa.Table, size: int, at_once: int, costs: Costs = PLAIN) -> pa.Table:
+    execution = Execution.of(program, costs)
+    return pa.concat_tables(leaves_by_piece(program, rows, execution, size=size, at_once=at_once))
 
 
 def outcome(leaves: Callable[[], pa.Table]) -> str:
@@ -64,7 +70,7 @@ def random_sequence(seed: int) -> tuple[Program, pa.Table] | None:
         program, table = sequence_of(clause, to_arrow(rows))
     except UnsupportedQuery:
         return None
-    return (program, table) if is_for_pieces(program) else None
+    return (program, table) if why_not_pieces(program) is None else None
 
 
 def impatient(program: Program) -> Program:
@@ -74,7 +80,7 @@ def impatient(program: Program) -> Program:
 
 @pytest.mark.random
 @pytest.mark.parametrize("chunk", range(CHUNKS))
-def test_random_sequences(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_random_sequences(chunk: int) -> None:
     outcomes = set()
     for seed in range(chunk * CASES // CHUNKS, (chunk + 1) * CASES // CHUNKS):
         rng, case = random.Random(seed), random_sequence(seed)
@@ -85,10 +91,9 @@ def test_random_sequences(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
         except LimitExceeded:
             continue
         for size in rng.sample(SIZES, 2):
-            monkeypatch.setattr(pieces, "FIRST_REACH", rng.choice(REACHES))
-            monkeypatch.setattr(pieces, "FURTHER", rng.choice((1, 2, 8)))
+            costs = replace(PLAIN, overlap_rows=rng.choice(REACHES), overlap_growth=rng.choice((1, 2, 8)))
             at_once = rng.randint(1, 5)
-            found = outcome(lambda: in_pieces(*case, size, at_once))  # noqa: B023
+            found = outcome(lambda: in_pieces(*case, size, at_once, costs))  # noqa: B023
             assert found == expected, f"seed {seed}, pieces of {size}, {at_once} at once"
         outcomes.add(expected)
     assert len(outcomes) > CASES // CHUNKS // 3
@@ -112,10 +117,9 @@ PAIRS = "MATCH_RECOGNIZE (ORDER BY t MEASURES FIRST(t) AS f PATTERN (A A) DEFINE
 
 def test_only_a_few_rows_are_searched_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """A row that ends every match makes the searches meet, though a cut lies within what could be a match."""
-    monkeypatch.setattr(pieces, "FIRST_REACH", 4)
     given = sequence_of(PAIRS, letters("aaaaaaabaa" * 101))
     stretches = searched_rows(monkeypatch)
-    assert in_pieces(*given, 253, 4).equals(in_one_go(*given))
+    assert in_pieces(*given, 253, 4, SOON).equals(in_one_go(*given))
     whole = [(0, 252), (252, 505), (505, 757), (757, 1010)]
     again = [stretch for stretch in stretches if stretch not in whole]
     assert len(stretches) - len(again) == 4
@@ -125,10 +129,9 @@ def test_only_a_few_rows_are_searched_again(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_searches_that_never_meet_search_all_again_once_or_little_more(monkeypatch: pytest.MonkeyPatch) -> None:
     """An odd cut in pairs: what the second piece found is of no use, and the next one is even again."""
-    monkeypatch.setattr(pieces, "FIRST_REACH", 4)
     given = sequence_of(PAIRS, letters("a" * 999))
     stretches = searched_rows(monkeypatch)
-    assert in_pieces(*given, 333, 3).equals(in_one_go(*given))
+    assert in_pieces(*given, 333, 3, SOON).equals(in_one_go(*given))
     assert sum(end - begin for begin, end in stretches) < 2.5 * 999
 
 
@@ -156,9 +159,11 @@ def test_numbers_and_rows_in_no_match_go_on_from_piece_to_piece() -> None:
 def test_what_reads_the_number_of_the_match_is_not_cut() -> None:
     clause = """MATCH_RECOGNIZE (ORDER BY t MEASURES FIRST(t) AS f PATTERN (A)
         DEFINE A AS MATCH_NUMBER() < 3)"""
-    assert not is_for_pieces(sequence_of(clause, letters("aaa"))[0])
-    assert not is_for_pieces(sequence_of(clause.replace("(ORDER", "(PARTITION BY c ORDER"), letters("aaa"))[0])
-    assert is_for_pieces(sequence_of(PAIRS, letters("aaa"))[0])
+    program = sequence_of(clause, letters("aaa"))[0]
+    assert why_not_pieces(program) == "conditions read the number of the match, so each depends on all before it"
+    keyed = sequence_of(clause.replace("(ORDER", "(PARTITION BY c ORDER"), letters("aaa"))[0]
+    assert why_not_pieces(keyed) == "there is a PARTITION BY, and partitions are not cut"
+    assert why_not_pieces(sequence_of(PAIRS, letters("aaa"))[0]) is None
 
 
 @pytest.mark.parametrize("is_sorted", [True, False])
@@ -172,13 +177,10 @@ def test_a_query_over_a_table_is_shared_by_all_cores(is_sorted: bool, monkeypatc
     query = """SELECT * FROM data MATCH_RECOGNIZE (ORDER BY t MEASURES MATCH_NUMBER() AS n, FIRST(t) AS f, SUM(v) AS s,
         LAST(c) AS c, NEXT(LAST(v)) AS w PATTERN (A B* C)
         DEFINE B AS v >= PREV(v) AND c <> 'b', C AS c = 'a' AND v > A.v)"""
-    one = motif.sql(query, tables={"data": pa.Table.from_pylist(rows)})
-    monkeypatch.setattr(parallel, "is_worth_compiling", lambda *_: True)
-    monkeypatch.setattr(parallel, "ROWS_PER_PIECE", 50)
-    monkeypatch.setattr(pieces, "FIRST_REACH", 10)
-    for module in (threads, parallel):
-        monkeypatch.setattr(module, "cores", lambda: 3)
+    tables = {"data": pa.Table.from_pylist(rows)}
+    one = motif.sql(query, tables=tables, strategy="sequential")
     stretches = searched_rows(monkeypatch)
-    assert motif.sql(query, tables={"data": pa.Table.from_pylist(rows)}).equals(one)
+    costs = replace(COMPILED, cores=3, piece_rows=50, overlap_rows=10)
+    assert api.sql(query, tables=tables, spark=None, costs=costs).equals(one)
     assert len(stretches) >= 5
     assert one.num_rows > 100

@@ -16,19 +16,19 @@ import pyarrow as pa
 import pytest
 
 import motif
-from motif import limits
+from motif import api, limits
 from motif.errors import LimitExceeded, MotifError
-from motif.hosts import duckdb_rows, temporary
+from motif.hosts import temporary
 from motif.hosts.duckdb_database import Database, beyond_limits
+from motif.plan.physical.costs import COSTS
 
 CLAUSE = "MATCH_RECOGNIZE (ORDER BY h, i MEASURES A.h AS h PATTERN (A B) DEFINE B AS B.h = A.h)"
 SORT = f"SELECT * FROM (SELECT i, hash(i) % 1000000007 AS h FROM range({{rows}}) r(i)) AS x {CLAUSE}"
 """What has to be sorted is far more than what is found."""
 
 
-@pytest.fixture
-def sorted_by_duckdb(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(duckdb_rows, "MEMORY_BYTES", -1)
+BY_DUCKDB = replace(COSTS, sort_bytes=-1)
+"""Whatever its size is, it is sorted by DuckDB."""
 
 
 def names(folder: Path) -> list[str]:
@@ -39,7 +39,6 @@ def limited(monkeypatch: pytest.MonkeyPatch, **values: object) -> None:
     monkeypatch.setattr(limits, "LIMITS", replace(limits.LIMITS, **values))  # type: ignore[arg-type]
 
 
-@pytest.mark.usefixtures("sorted_by_duckdb")
 def test_what_does_not_fit_into_memory_is_written_where_the_caller_says(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -57,7 +56,7 @@ def test_what_does_not_fit_into_memory_is_written_where_the_caller_says(
     watcher = threading.Thread(target=look)
     watcher.start()
     try:
-        motif.sql(SORT.format(rows=2_000_000), tables={})
+        api.sql(SORT.format(rows=2_000_000), tables={}, spark=None, costs=BY_DUCKDB)
     finally:
         over.set()
         watcher.join()
@@ -66,11 +65,10 @@ def test_what_does_not_fit_into_memory_is_written_where_the_caller_says(
     assert names(Path.cwd()) == before
 
 
-@pytest.mark.usefixtures("sorted_by_duckdb")
 def test_disk_is_bounded_by_name(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     limited(monkeypatch, memory_bytes=100_000_000, spill_bytes=10_000_000, temp_folder=str(tmp_path))
     with pytest.raises(LimitExceeded, match="spill_bytes = 10,000,000"):
-        motif.sql(SORT.format(rows=8_000_000), tables={})
+        api.sql(SORT.format(rows=8_000_000), tables={}, spark=None, costs=BY_DUCKDB)
 
 
 def test_the_memory_of_duckdb_is_bounded_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -95,8 +93,9 @@ def in_a_process(folder: Path, then: str) -> subprocess.CompletedProcess[str]:
 import os, signal, sys
 from dataclasses import replace
 import motif
-from motif import limits
+from motif import api, limits
 from motif.hosts.duckdb_database import Database, beyond_limits
+from motif.plan.physical.costs import COSTS
 limits.LIMITS = replace(limits.LIMITS, temp_folder=sys.argv[1])
 database = Database({{}})
 (own,) = (name for name in os.listdir(sys.argv[1]) if name not in sys.argv[2:])
@@ -204,7 +203,6 @@ def test_what_a_pick_leaves_out_is_no_row_of_the_result(monkeypatch: pytest.Monk
     assert found.num_rows == COUNT // 2
 
 
-@pytest.mark.usefixtures("sorted_by_duckdb")
 def test_the_same_of_rows_that_duckdb_sorts(monkeypatch: pytest.MonkeyPatch) -> None:
     for values in ({"memory_bytes": 40_000_000}, {"result_rows": 10_000}):
         limited(monkeypatch, **values)

@@ -13,6 +13,7 @@ from typing import Any
 from motif.engine.budget import Budget
 from motif.kernels.native import Native, are_kept, are_loaded
 from motif.plan.events.program import EventProgram
+from motif.plan.events.steps import Estimates
 from motif.plan.physical import choose as choices
 from motif.plan.physical.costs import COSTS, Costs
 from motif.plan.physical.facts import Code, Facts
@@ -40,6 +41,7 @@ class Execution:
         self.costs = costs
         self.wanted = wanted
         self.budget = budget or Budget(program.limits)
+        self.estimates: Estimates | None = None
         self.planned = self.plan = choices.choose(program, facts, costs, wanted)
 
     @classmethod
@@ -60,10 +62,19 @@ class Execution:
         self.plan = choices.choose(self.program, self.facts, self.costs, self.wanted)
         return self.plan
 
+    def count(self, estimates: Estimates) -> None:
+        """Candidates are counted; what follows from that, the order of the joins, the engine keeps by itself."""
+        self.estimates = estimates
+
+    @property
+    def ran(self) -> PhysicalPlan:
+        """The plan with all that the run has learned."""
+        return choices.choose(self.program, replace(self.facts, estimates=self.estimates), self.costs, self.wanted)
+
     @property
     def changes(self) -> tuple[Change, ...]:
         """Decisions that were taken again since the run began."""
-        return changes(self.planned, self.plan)
+        return changes(self.planned, self.ran)
 
     @property
     def effort(self) -> int:

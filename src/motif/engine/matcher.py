@@ -215,6 +215,8 @@ class Run:
                     start, number, state = map(self._ints, (self.standing.start, self.standing.number, state))
                     loop = search_loop(self.program.markers, compiled=True)
                     fixed = self._fixed_arguments(start, number)
+                else:
+                    fixed[-3][search.PAUSE] = self._pause  # its settings
             elif status == search.DEEP:
                 depth *= 4
             elif not found:
@@ -241,7 +243,10 @@ class Run:
     def _pause(self) -> int:
         """Steps after which the loop comes back: to be compiled, or for Ctrl-C to be heard."""
         costs = self.execution.costs
-        return costs.search_pause if self.compiled else costs.plain_search_pause
+        if self.compiled:
+            return costs.search_pause
+        is_first = self.may_compile and not self.steps
+        return costs.kept_plain_steps if is_first else costs.plain_search_pause
 
     # -- arguments of the loop, as lists or as arrays
 

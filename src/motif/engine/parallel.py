@@ -26,7 +26,10 @@ def match_rows(program: Program, rows: pa.Table, layout: Layout, execution: Exec
     """Leaves of all matches in rows that are in no order."""
     expect_large_arrays()
     count, budget = rows.num_rows, execution.budget
-    code = code_of(loops_of(program)) if execution.costs.asks_for_code(count) and not program.asks else None
+    costs = execution.costs
+    code = None
+    if costs.asks_for_code(count) and not program.asks:
+        code = code_of(loops_of(program))
     plan = execution.learn(rows=count, code=code)
     arrangement = Arrangement(with_coded_keys(rows, layout.keys), layout)
     del rows  # the caller keeps none either: they are held once

@@ -150,6 +150,7 @@ class WayJoin:
             if status == join.PAUSED and self._is_due():
                 self.compile()
                 state, settings, room = self._ints(state), self.settings(leads), max(room, self._least_room)
+            settings[join.STEPS] = self._pause
         if status == join.TOO_MANY_LISTS:
             raise self.too_many_lists()
 
@@ -157,7 +158,10 @@ class WayJoin:
     def _pause(self) -> int:
         """Steps after which the loop comes back, on whatever thread it runs."""
         costs = self.rows.execution.costs
-        return costs.join_pause if self.compiled else costs.plain_join_pause
+        if self.compiled:
+            return costs.join_pause
+        is_first = self.may_compile and not self.rows.plain_steps
+        return costs.kept_plain_steps if is_first else costs.plain_join_pause
 
     @property
     def _least_room(self) -> int:

@@ -44,14 +44,14 @@ def match_events(
     # One order of steps for all parts: each would have to be compiled.
     estimates = _estimates(program, events, layout, group, execution) if parts > 1 else None
     if estimates is not None:
-        execution.learn(estimates=estimates)
+        execution.count(estimates)
     shard = Arrangement(events, layout, group=group).shards(parts)
     del events  # the caller keeps none either: they are held once
 
     def work(number: int) -> pa.Table:
         rows = EventRows(program, shard(number), execution, estimates)
         if parts == 1 and rows.count:
-            execution.learn(estimates=rows.estimates)
+            execution.count(rows.estimates)
         return match_part(rows, functions)
 
     found = on_threads(work, parts)

@@ -295,7 +295,8 @@ def _match(program: Program | EventProgram, facts: Facts, costs: Costs, chosen: 
         running,
         _parts(program, facts, costs, chosen.strategy),
         leaves_out=_leaves_out(program, facts),
-        orders=tuple(orders(program, estimates)) if isinstance(program, EventProgram) else (),
+        of_events=isinstance(program, EventProgram),
+        orders=_orders(program, estimates),
         why=chosen.why,
         loops_why=loops_why,
         orders_why="" if estimates is None else "candidates are counted: the rarest are bound first",
@@ -347,7 +348,7 @@ def loops(rows: int, code: Callable[[], Code], costs: Costs, effort: int = 1) ->
         return Running.COMPILED, f"{rows:,} rows; from {costs.compile_rows * effort:,} on it is compiled"
     if rows >= costs.ready_rows:
         where = code()
-        if where is Code.LOADED or (where is Code.KEPT and rows >= costs.load_rows):
+        if where is not Code.ABSENT:
             return Running.COMPILED, f"{rows:,} rows, and its code is {where}"
     if costs.plain_steps >= NEVER:
         return Running.PLAIN, ASKED_FOR
@@ -366,20 +367,27 @@ def is_due(steps: int, code: Callable[[], Code], costs: Costs, effort: int = 1) 
 
 def _loops_by_rows(costs: Costs, effort: int) -> str:
     return (
-        f"compiled from {costs.compile_rows * effort:,} rows on, from {costs.load_rows:,} on if that was done before; "
+        f"compiled from {costs.compile_rows * effort:,} rows on, from {costs.ready_rows:,} on if that was done before; "
         "below, plain Python until it has taken many steps"
     )
 
 
-def orders(program: EventProgram, estimates: Estimates | None) -> Iterator[Order]:
-    """The order in which each way binds its events; where nothing is counted, as if all were equally many."""
-    query = program.query
-    known_or_equal = estimates or Estimates({event.var: 1 for event in (*query.events(), *query.negated())})
-    for number, way in enumerate(program.ways):
-        for driver in drivers(program, way):
-            steps = choose_steps(query, way, program.conditions, known_or_equal, driver)
-            names = tuple(way.elements[element].var for element in steps.elements)
-            yield Order(number, None if driver is None else way.elements[driver].var, names)
+def _orders(program: Program | EventProgram, estimates: Estimates | None) -> tuple[Order, ...]:
+    """The order in which each way binds its events; none before candidates are counted."""
+    if estimates is None or not isinstance(program, EventProgram):
+        return ()
+    return tuple(
+        _order(program, number, driver, estimates)
+        for number, way in enumerate(program.ways)
+        for driver in drivers(program, way)
+    )
+
+
+def _order(program: EventProgram, number: int, driver: int | None, estimates: Estimates) -> Order:
+    way = program.ways[number]
+    steps = choose_steps(program.query, way, program.conditions, estimates, driver)
+    names = tuple(way.elements[element].var for element in steps.elements)
+    return Order(number, None if driver is None else way.elements[driver].var, names)
 
 
 def drivers(program: EventProgram, way: Way) -> list[int | None]:

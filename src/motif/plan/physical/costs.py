@@ -20,14 +20,12 @@ class Costs:
 
     compile_rows: int = 200_000
     """Rows from which on a loop is compiled at once: a second or more to compile, a microsecond a row saved."""
-    load_rows: int = 20_000
-    """Rows from which on a loop is loaded that was compiled before: 5 ms, or 25 for the first of a process."""
     ready_rows: int = 1_000
-    """Rows from which on a loop is used that is loaded already: below, to prepare its arrays takes longer."""
+    """Rows from which on a loop is used that was compiled before: below, to prepare its arrays takes longer."""
     plain_steps: int = 2_000_000
     """Steps that a loop takes as plain Python before it is compiled after all: they take as long as compiling."""
-    kept_plain_steps: int = 50_000
-    """Steps that a loop takes as plain Python before it is loaded: they take as long as loading."""
+    kept_plain_steps: int = 5_000
+    """Steps that a loop over fewer rows takes as plain Python before it is loaded, if it was compiled before."""
     consuming_effort: int = 3
     """How many times as long as others the loop for CONSUMING takes to compile."""
     leaving_out_effort: int = 5
@@ -37,11 +35,11 @@ class Costs:
     search_pause: int = 1 << 29
     """Steps after which a compiled search comes back, so that Ctrl-C is heard."""
     plain_search_pause: int = 200_000
-    """Steps after which a search in plain Python comes back, and may be compiled."""
+    """Steps after which a search in plain Python comes back again, and may be compiled."""
     join_pause: int = 50_000_000
     """Steps after which a compiled join comes back, so that Ctrl-C is heard."""
     plain_join_pause: int = 50_000
-    """Steps after which a join in plain Python comes back, and may be compiled."""
+    """Steps after which a join in plain Python comes back again, and may be compiled."""
     point_pause: int = 100_000
     """Decision points of CONSUMING after which a compiled loop comes back."""
     plain_point_pause: int = 200
@@ -126,12 +124,11 @@ class Costs:
 COSTS = Costs()
 """What is used where nobody passes others."""
 
-COMPILED = replace(COSTS, compile_rows=0, load_rows=0, ready_rows=0, plain_steps=0, kept_plain_steps=0)
+COMPILED = replace(COSTS, compile_rows=0, ready_rows=0, plain_steps=0, kept_plain_steps=0)
 """Every loop is compiled, whatever it takes."""
 PLAIN = replace(
     COSTS,
     compile_rows=NEVER,
-    load_rows=NEVER,
     ready_rows=NEVER,
     plain_steps=NEVER,
     kept_plain_steps=NEVER,

@@ -105,7 +105,10 @@ class Match:
     """Parts that threads share; None: as many as pay, which is known once a sample was tried."""
     leaves_out: bool = False
     """Events that cannot be in a match are left out before they are sorted."""
+    of_events: bool = False
+    """Events that may lie apart are joined; else rows that follow each other are searched."""
     orders: tuple[Order, ...] = ()
+    """Of events, once their candidates are counted."""
     why: str = field(default="", compare=False)
     loops_why: str = field(default="", compare=False)
     orders_why: str = field(default="", compare=False)

@@ -108,7 +108,7 @@ def _match(plan: PhysicalPlan) -> Step:
 
 
 def _title(plan: PhysicalPlan) -> str:
-    what = "joins events" if plan.match.orders else "matches rows"
+    what = "joins events" if plan.match.of_events else "matches rows"
     if plan.host is Host.DUCKDB:
         return f"Motif {what}"
     inside = "mapInArrow" if plan.mode is Mode.BATCH else "transformWithState"
