@@ -553,8 +553,8 @@ def test_of_many_roles_only_some_are_asked_for(compiled: bool) -> None:
     [
         (100, True, True, False),
         (2_000, True, True, True),
-        (COSTS.load_rows - 1, False, True, False),
-        (COSTS.load_rows, False, True, True),
+        (COSTS.ready_rows - 1, False, True, False),
+        (COSTS.ready_rows, False, True, True),
         (100_000, False, False, False),
         (300_000, False, False, False),
         (1_000_000, False, False, True),

@@ -49,12 +49,10 @@ ROWS = (
 )
 ALL_LOOPS = pytest.mark.parametrize("query", [SEQ, ONCE, ROWS], ids=["SEQ", "CONSUMING", "rows"])
 
-LOADING = replace(PLAIN, load_rows=COUNT, ready_rows=COUNT)
-"""What is kept on disk is loaded for so many rows; nothing is compiled."""
-LOADING_LATE = replace(HASTY, plain_steps=PLAIN.plain_steps)
+LOADING = replace(PLAIN, ready_rows=COUNT)
+"""What is loaded already, or kept on disk, is used for so many rows; nothing is compiled."""
+LOADING_LATE = replace(HASTY, plain_steps=1 << 50)
 """What is kept on disk is loaded after a few steps; nothing is compiled."""
-READY = replace(PLAIN, ready_rows=COUNT)
-"""What this process has loaded is used for so many rows; nothing is compiled or loaded."""
 
 
 @pytest.fixture
@@ -85,9 +83,9 @@ def answer(query: str, costs: Costs, **options: Any) -> pa.Table:
 # -- what is chosen
 
 
-def at(code: Code) -> Callable[[bool], Code]:
-    """What one finds who looks for a loop that is there: on disk only whoever looks there."""
-    return lambda on_disk: Code.ABSENT if code is Code.KEPT and not on_disk else code
+def at(code: Code) -> Callable[[], Code]:
+    """What one finds who looks for a loop that is there."""
+    return lambda: code
 
 
 @pytest.mark.parametrize(
@@ -95,8 +93,8 @@ def at(code: Code) -> Callable[[bool], Code]:
     [
         (COSTS.ready_rows - 1, Code.LOADED, Running.PLAIN_FIRST),
         (COSTS.ready_rows, Code.LOADED, Running.COMPILED),
-        (COSTS.load_rows - 1, Code.KEPT, Running.PLAIN_FIRST),
-        (COSTS.load_rows, Code.KEPT, Running.COMPILED),
+        (COSTS.ready_rows - 1, Code.KEPT, Running.PLAIN_FIRST),
+        (COSTS.ready_rows, Code.KEPT, Running.COMPILED),
         (COSTS.compile_rows - 1, Code.ABSENT, Running.PLAIN_FIRST),
         (COSTS.compile_rows, Code.ABSENT, Running.COMPILED),
     ],
@@ -111,10 +109,10 @@ def test_a_loop_is_compiled_for_many_rows_and_used_for_fewer_if_it_is_there(
 
 
 def test_where_code_is_nobody_asks_if_it_does_not_matter() -> None:
-    asked: list[bool] = []
+    asked: list[int] = []
 
-    def where(on_disk: bool) -> Code:
-        asked.append(on_disk)
+    def where() -> Code:
+        asked.append(len(asked))
         return Code.ABSENT
 
     for rows in (0, COSTS.ready_rows - 1, COSTS.compile_rows):
@@ -123,10 +121,11 @@ def test_where_code_is_nobody_asks_if_it_does_not_matter() -> None:
     is_due(COSTS.kept_plain_steps - 1, where, COSTS)
     is_due(COSTS.plain_steps, where, COSTS)
     assert not asked
-    for rows in (COSTS.ready_rows, COSTS.load_rows - 1, COSTS.load_rows, COSTS.compile_rows - 1):
+    for rows in (COSTS.ready_rows, COSTS.compile_rows - 1):
         loops(rows, where, COSTS)
         assert COSTS.asks_for_code(rows)
-    assert asked == [False, False, True, True]
+    is_due(COSTS.kept_plain_steps, where, COSTS)
+    assert len(asked) == 3
 
 
 def test_loops_tell_why() -> None:
@@ -170,8 +169,7 @@ def test_a_plain_loop_is_given_up_once_compiling_or_loading_would_have_been_fast
 def test_code_is_where_all_of_it_is(is_loaded: list[bool], is_kept: list[bool], code: Code) -> None:
     pairs = zip(is_loaded, is_kept, strict=True)
     natives: Any = [SimpleNamespace(is_loaded=one, is_kept=other) for one, other in pairs]
-    assert code_of(natives, on_disk=True) is code
-    assert code_of(natives, on_disk=False) is (code if code is Code.LOADED else Code.ABSENT)
+    assert code_of(natives) is code
 
 
 def test_consuming_is_plain_for_longer() -> None:
@@ -212,7 +210,7 @@ def test_a_query_that_takes_many_steps(query: str, loaded: list[object]) -> None
     assert answer(query, HASTY).equals(first)
     before = len(loaded)
     assert before > 0
-    assert answer(query, READY).equals(first)  # by the loops that are there
+    assert answer(query, LOADING).equals(first)  # by the loops that are there
     assert len(loaded) == before
     assert answer(query, COMPILED).equals(first)
 
@@ -291,8 +289,6 @@ def test_code_that_is_on_disk_is_loaded_sooner(
     assert loaded
     loaded.clear()
     forget_loops()
-    assert answer(query, READY).equals(first)
-    assert not loaded  # what is not loaded is not ready
     monkeypatch.setattr(native.Native, "_compiled", None)
     assert answer(query, sooner).equals(first)
     assert loaded
@@ -324,7 +320,7 @@ def test_aggregates_of_lists_are_compiled_by_their_own_number(loaded: list[objec
     for rows, expected in ((10_000 * COUNT, 0), (many, 5)):
         forget_loops()
         loaded.clear()
-        assert answer(query, replace(PLAIN, load_rows=rows, ready_rows=rows)).equals(first)
+        assert answer(query, replace(PLAIN, ready_rows=rows)).equals(first)
         assert len(loaded) == expected
 
 
@@ -334,14 +330,14 @@ def test_aggregates_of_lists_are_compiled_by_their_own_number(loaded: list[objec
 def test_a_search_goes_on_compiled_after_many_steps(loaded: list[object], mode: str, pause: int) -> None:
     query = ROWS.replace(" AS v,", " AS first_v,").replace("PATTERN", f"{mode} AFTER MATCH SKIP TO NEXT ROW PATTERN")
     plain = answer(query, PLAIN)
-    paused = replace(PLAIN, plain_search_pause=pause)
+    paused = replace(PLAIN, plain_search_pause=pause, kept_plain_steps=pause)
     assert answer(query, paused).equals(plain)
     assert not loaded
     assert answer(query, replace(paused, plain_steps=2 * pause)).equals(plain)
     assert loaded
 
 
-@pytest.mark.usefixtures("kernel_cache")
+@pytest.mark.usefixtures("empty_disk")
 @pytest.mark.parametrize("cores", [1, 4])
 def test_functions_are_asked_once_for_the_same_events(loaded: list[object], cores: int) -> None:
     asked: list[tuple[str, int, int]] = []
@@ -355,7 +351,9 @@ def test_functions_are_asked_once_for_the_same_events(loaded: list[object], core
 
     functions = {"near": noting("near", 9), "far": noting("far", 30)}
     numbered = EVENTS.append_column("n", pa.array(range(COUNT)))
-    going_over = replace(HASTY, plain_steps=1_000, plain_join_pause=300, cores=cores, share_steps=100)
+    going_over = replace(
+        HASTY, plain_steps=1_000, kept_plain_steps=300, plain_join_pause=300, cores=cores, share_steps=100
+    )
     for shape in (
         "SEQ(A a; B b) WHERE [k] AND near(a.n, b.n)",
         "OR(SEQ(A a; B b), SEQ(B c; A d)) WHERE [k] AND near(a.n, b.n) AND far(c.n, d.n)",

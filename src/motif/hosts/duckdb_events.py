@@ -262,12 +262,6 @@ def _family(kind: str) -> str:
     return "number" if any(word in kind for word in numbers) and "(" not in kind.replace("DECIMAL(", "") else kind
 
 
-def input_sql(program: EventProgram, source: DuckSource) -> str:
-    """What DuckDB does before the joins: needed columns of events that can play a role, in no order."""
-    admitted = program.filter if _have_times(program, source) else program.admitted
-    return source.select(columns_sql(crossing(program)), "" if admitted is None else f"WHERE {row_sql(admitted)}")
-
-
 def _have_times(program: EventProgram, source: DuckSource) -> bool:
     """Whether files know that no event is without a time: then the filter is done while they are read."""
     if program.filter is None or not source.database.is_parquet:
@@ -278,13 +272,23 @@ def _have_times(program: EventProgram, source: DuckSource) -> bool:
 
 
 def asked_of(program: EventProgram, source: DuckSource) -> Asked:
-    """What DuckDB is asked for around the matching."""
-    if "crossing" not in source.told.found:
+    """What DuckDB is asked for around the matching: needed columns of events that can play a role, in no order."""
+    admitted = program.filter if _have_times(program, source) else program.admitted
+
+    def asked() -> Asked:
         exprs = crossing(program)
-        source.told.found["crossing"] = crossing_of(program, source, list(map(row_sql, exprs)))
-        source.told.found["result"] = "" if program.outputs.is_plain else output_sql(program, "matches")
-    found = source.told.found
-    return Asked(rows=input_sql(program, source), result=found["result"], crossing=found["crossing"])
+        return Asked(
+            rows=source.select(columns_sql(exprs), "" if admitted is None else f"WHERE {row_sql(admitted)}"),
+            result="" if program.outputs.is_plain else output_sql(program, "matches"),
+            crossing=crossing_of(program, source, list(map(row_sql, exprs))),
+        )
+
+    return source.told.once(f"asked, {'timed' if admitted is program.filter else 'whatever their time'}", asked)
+
+
+def input_sql(program: EventProgram, source: DuckSource) -> str:
+    """What DuckDB does before the joins."""
+    return asked_of(program, source).rows
 
 
 def run_program(program: EventProgram, source: DuckSource, functions: Callables, *, costs: Costs = COSTS) -> pa.Table:
