@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import partial
 from os import PathLike
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
     from motif.report import Report
 
 
+LONGEST_HEAD = 10_000
+"""Characters of a text that tell what it is."""
+_OF_EVENTS = frozenset({"SEQ", "TSEQ", "PICK", "CONSUMING", "WITHIN"})
+"""Words that SQL around clauses does not have."""
 EVENTS, LIVE = EventOptions(), LiveOptions()
 
 
@@ -144,6 +149,12 @@ def _clause(clause: str | RowQuery, dialect: Literal["duckdb", "spark"]) -> RowQ
     try:
         return parse_clause(clause, dialect)
     except MotifError:
+        if _is_statement(clause):
+            way = "spark=spark" if dialect == "spark" else "tables={'trades': trades}"
+            raise QuerySyntaxError(
+                "this is an SQL statement, which names its tables, not a query for one table",
+                hint=f"give it to motif.sql(query, {way})",
+            ) from None
         if looks_like_events(clause) and (found := diagnose_events(clause, dialect)):
             raise found[0] from None
         raise
@@ -167,14 +178,16 @@ def explain(
     query: Any, *, tables: Mapping[str, Any] | None, spark: Any, data: Any, options: EventOptions
 ) -> Explanation:
     """See `motif.explain`."""
-    from motif.explanation import explain_events, explain_statement
+    from motif.explanation import explain_clause, explain_events, explain_statement
 
     if is_events(query):
         events = _inputs(tables, spark, data)
         parsed = parsed_queries(query, _dialect(events))
         assert isinstance(parsed, list)
         return explain_events(parsed, events, options, on_spark=_on_spark(events))
-    text = _statement_text(query, tables, spark, data, options)
+    if data is not None:
+        return explain_clause(_clause_over(data, query, tables, spark, options), data, on_spark=is_spark(data))
+    text = _statement_text(query, tables, spark, options)
     return explain_statement(text, tables or {}, spark)
 
 
@@ -206,7 +219,9 @@ def _errors(
 ) -> list[MotifError]:
     if is_events(query):
         return _event_errors(query, _inputs(tables, spark, data), options, rows=rows)
-    text = _statement_text(query, tables, spark, data, options)
+    if data is not None:
+        return _clause_errors(query, tables, spark, data, options, rows=rows)
+    text = _statement_text(query, tables, spark, options)
     errors = diagnose(text, "spark" if spark is not None else "duckdb")
     if not errors and (tables is not None or spark is not None):
         errors = _host_errors(text, tables, spark, rows=rows)
@@ -245,20 +260,52 @@ def _inputs(tables: Mapping[str, Any] | None, spark: Any, data: Any) -> Any:
     return tables if data is None else data
 
 
-def _statement_text(query: Any, tables: Mapping[str, Any] | None, spark: Any, data: Any, options: EventOptions) -> str:
+def _statement_text(query: Any, tables: Mapping[str, Any] | None, spark: Any, options: EventOptions) -> str:
     """The text of a statement or a clause, once what does not belong to it is refused."""
     options.refuse_for_rows()
-    if data is not None:
-        hint = "name the tables of a statement: tables={'trades': ...}"
-        if isinstance(query, RowPattern) or (isinstance(query, str) and _begins_clause(query)):
-            hint = "put SELECT * FROM trades before the clause, and give tables={'trades': ...}"
-        raise MotifError("data= is for event queries", hint=hint)
     _one_host(tables, spark)
-    if isinstance(query, RowPattern):
-        return query.text("spark" if spark is not None else "duckdb")
-    if isinstance(query, str):
-        return query
-    raise not_a_query(query)
+    text = query.text("spark" if spark is not None else "duckdb") if isinstance(query, RowPattern) else query
+    if not isinstance(text, str):
+        raise not_a_query(query)
+    if _begins_clause(text) and not (tables is None and spark is None):
+        raise QuerySyntaxError(
+            "this is a clause, which names no table",
+            hint="give its table as data=, or write SELECT * FROM table MATCH_RECOGNIZE (...)",
+        )
+    return text
+
+
+def _clause_over(
+    data: Any, query: Any, tables: Mapping[str, Any] | None, spark: Any, options: EventOptions
+) -> RowQuery:
+    """A clause for one table, as `match` takes it."""
+    options.refuse_for_rows()
+    if tables is not None or spark is not None:
+        other = "spark=" if tables is None else "tables="
+        raise MotifError(
+            f"data= and {other} do not go together", hint="data= is for a clause, the other for statements"
+        )
+    if not isinstance(query, str | RowPattern):
+        raise not_a_query(query)
+    return query.query if isinstance(query, RowPattern) else _clause(query, _dialect(data))
+
+
+def _clause_errors(
+    query: Any, tables: Mapping[str, Any] | None, spark: Any, data: Any, options: EventOptions, *, rows: bool
+) -> list[MotifError]:
+    if isinstance(query, str) and _begins_clause(query) and (errors := diagnose(query, _dialect(data))):
+        return errors
+    try:
+        clause = _clause_over(data, query, tables, spark, options)
+    except QuerySyntaxError as error:
+        return [error]
+    if is_spark(data):
+        from motif.hosts.spark import batch
+
+        return batch.clause_errors(data, clause, rows=rows)
+    from motif.hosts import duckdb
+
+    return duckdb.clause_errors(data, clause, rows=rows)
 
 
 def _host_errors(query: str, tables: Mapping[str, Any] | None, spark: Any, *, rows: bool) -> list[MotifError]:
@@ -278,6 +325,13 @@ def is_spark(data: object) -> bool:
 
 def _begins_clause(text: str) -> bool:
     return text.split("(", maxsplit=1)[0].strip().upper() == "MATCH_RECOGNIZE"
+
+
+def _is_statement(text: str) -> bool:
+    """Whether it is SQL around clauses, or without any."""
+    words = re.findall(r"\w+", re.sub(r"--[^\n]*|/\*.*?\*/", " ", text[:LONGEST_HEAD], flags=re.DOTALL).upper())
+    begins = words[:1] in (["SELECT"], ["WITH"], ["FROM"])
+    return begins and ("MATCH_RECOGNIZE" in words or (words[0] != "FROM" and _OF_EVENTS.isdisjoint(words)))
 
 
 def _refuse_for_sql(query: object) -> None:

@@ -49,6 +49,10 @@ def test_check_says_the_same_as_in_process(spark: SparkSession) -> None:
     assert found == motif.check(statement, tables={"shop": SHOP}, rows=True)
     assert [one.hint for one in found] == ["x is between 0 and 11", "did you mean view?"]
     spark.catalog.dropTempView("shop")
+    [error] = motif.check(CLAUSE.replace("x > 99", "y > 99"), data=frame)
+    assert error == motif.check(CLAUSE.replace("x > 99", "y > 99"), data=SHOP)[0]
+    assert motif.check(CLAUSE, data=frame, rows=True) == motif.check(CLAUSE, data=SHOP, rows=True) != []
+    assert "MATCH_RECOGNIZE on Spark" in str(motif.explain(CLAUSE, data=frame))
 
 
 def test_a_query_that_is_written_is_told_of_what_its_text_shows(spark: SparkSession) -> None:

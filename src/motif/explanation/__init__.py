@@ -12,10 +12,11 @@ from typing import Any
 from motif.explanation import drawing, graph, page, text
 from motif.explanation.facts import ClauseFacts, Step, text_facts
 from motif.ir.event import EventQuery
+from motif.ir.query import RowQuery
 from motif.lang.statement import Statement, parse_clause, parse_statement
 from motif.options import EventOptions
 
-__all__ = ["ClauseFacts", "Explanation", "explain_events", "explain_statement"]
+__all__ = ["ClauseFacts", "Explanation", "explain_clause", "explain_events", "explain_statement"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +70,15 @@ def explain_statement(query: str, tables: Mapping[str, Any], spark: Any) -> Expl
         return Explanation(tuple(hosts.duckdb_facts(statement, tables)), "DuckDB", _outer(statement, "DuckDB"))
     clauses = (text_facts(clause.index + 1, clause.query, "duckdb") for clause in statement.clauses)
     return Explanation(tuple(clauses), None, None)
+
+
+def explain_clause(query: RowQuery, data: Any, *, on_spark: bool) -> Explanation:
+    """Plan a clause over one table without reading a row."""
+    from motif.explanation import hosts
+
+    if on_spark:
+        return Explanation((hosts.spark_clause(query, data),), "Spark", None)
+    return Explanation((hosts.duckdb_clause(query, data),), "DuckDB", None)
 
 
 def explain_events(queries: Sequence[EventQuery], data: Any, options: EventOptions, *, on_spark: bool) -> Explanation:

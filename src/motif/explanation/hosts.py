@@ -10,6 +10,7 @@ from motif.engine.parallel import ROWS_PER_PIECE
 from motif.engine.pieces import is_for_pieces
 from motif.explanation.facts import ClauseFacts, Step, program_facts
 from motif.ir.expr import Expr
+from motif.ir.query import RowQuery
 from motif.ir.types import Type
 from motif.lang.statement import Statement
 from motif.plan.events.program import EventProgram
@@ -23,23 +24,39 @@ def duckdb_facts(statement: Statement, tables: Mapping[str, Any]) -> list[Clause
     """Every clause, planned against tables in process; no row is read."""
     from motif.hosts import duckdb
     from motif.hosts.duckdb_database import Database
-    from motif.hosts.duckdb_rows import MEMORY_BYTES
 
     raise_first(duckdb.statement_errors(statement, tables))
     database = Database(tables)
     clauses = []
     for clause in statement.clauses:
         program, source = duckdb.plan_clause(database, statement, clause)
-        columns = crossing_notes([duckdb.row_sql(expr) for expr in program.columns], program.types)
-        steps = [
-            Step(_reads(program, source), duckdb.input_sql(program, source), columns),
-            Step("Motif matches", "", (_in_memory(program, MEMORY_BYTES), _what_comes_out(program))),
-        ]
-        if not program.outputs.is_plain:
-            steps.append(Step("DuckDB computes the measures", duckdb.output_sql(program, "matches")))
-        clauses.append(program_facts(clause.index + 1, program, steps, duckdb.row_sql))
+        clauses.append(_duckdb_clause(clause.index + 1, program, source))
         database.add(clause.name, duckdb.empty_result(program, source))
     return clauses
+
+
+def duckdb_clause(query: RowQuery, data: Any) -> ClauseFacts:
+    """One clause, planned against a table or file in process; no row is read."""
+    from motif.hosts import duckdb
+    from motif.hosts.duckdb_database import Database
+
+    raise_first(duckdb.clause_errors(data, query))
+    source = duckdb.DuckSource(Database({"data": data}), "", "data")
+    return _duckdb_clause(1, plan(query, source), source)
+
+
+def _duckdb_clause(number: int, program: Program, source: Any) -> ClauseFacts:
+    from motif.hosts import duckdb
+    from motif.hosts.duckdb_rows import MEMORY_BYTES
+
+    columns = crossing_notes([duckdb.row_sql(expr) for expr in program.columns], program.types)
+    steps = [
+        Step(_reads(program, source), duckdb.input_sql(program, source), columns),
+        Step("Motif matches", "", (_in_memory(program, MEMORY_BYTES), _what_comes_out(program))),
+    ]
+    if not program.outputs.is_plain:
+        steps.append(Step("DuckDB computes the measures", duckdb.output_sql(program, "matches")))
+    return program_facts(number, program, steps, duckdb.row_sql)
 
 
 def _reads(program: Program, source: Any) -> str:
@@ -76,13 +93,28 @@ def spark_facts(statement: Statement, session: Any) -> list[ClauseFacts]:
         frame = batch.clause_input(statement, clause, session, frames)
         source = batch.SparkSource(frame)
         program = plan(clause.query, source)
-        if frame.isStreaming:
-            steps = stream_steps(program, source, "Motif keeps rows and matches them")
-        else:
-            steps = _spark_steps(program, source)
-        clauses.append(program_facts(clause.index + 1, program, steps, batch.row_sql))
+        clauses.append(_spark_clause(clause.index + 1, program, source))
         frames[clause.name] = batch.run_program(program, source)
     return clauses
+
+
+def spark_clause(query: RowQuery, frame: Any) -> ClauseFacts:
+    """One clause, planned against a DataFrame; no job is run."""
+    from motif.hosts.spark import batch
+
+    raise_first(batch.clause_errors(frame, query))
+    source = batch.SparkSource(frame)
+    return _spark_clause(1, plan(query, source), source)
+
+
+def _spark_clause(number: int, program: Program, source: Any) -> ClauseFacts:
+    from motif.hosts.spark import batch
+
+    if source.frame.isStreaming:
+        steps = stream_steps(program, source, "Motif keeps rows and matches them")
+    else:
+        steps = _spark_steps(program, source)
+    return program_facts(number, program, steps, batch.row_sql)
 
 
 def _spark_steps(program: Program, source: Any) -> list[Step]:

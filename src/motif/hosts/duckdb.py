@@ -474,6 +474,21 @@ def statement_errors(statement: Statement, tables: Mapping[str, Any], *, rows: b
     return []
 
 
+def clause_errors(data: Any, query: RowQuery, *, rows: bool = False) -> list[MotifError]:
+    """What is wrong with a clause over one table or file, found without reading a row unless `rows` is set."""
+    try:
+        source = DuckSource(Database({"data": data}), "", quoted("data"))
+        if unknown := bind_errors(query, source.schema):
+            return unknown
+        program = plan(query, source)
+        if rows:
+            tell_unmet(row_tests(program), source, query.source)
+        empty_result(program, source)
+    except MotifError as error:
+        return [error]
+    return []
+
+
 def match_table(data: Any, query: RowQuery, *, compiled: bool | None = None) -> pa.Table:
     """Matches of one clause over one table or file."""
     database = Database({"data": data})

@@ -369,6 +369,21 @@ def statement_errors(statement: Statement, session: SparkSession, *, rows: bool 
     return []
 
 
+def clause_errors(frame: DataFrame, query: RowQuery, *, rows: bool = False) -> list[MotifError]:
+    """What is wrong with a clause over a DataFrame; Spark analyses, no row is read unless `rows` is set."""
+    source = SparkSource(frame)
+    try:
+        if unknown := bind_errors(query, source.schema):
+            return unknown
+        program = plan(query, source)
+        if rows and not frame.isStreaming:
+            tell_unmet(row_tests(program), source, query.source)
+        run_program(program, source)
+    except MotifError as error:
+        return [error]
+    return []
+
+
 def clause_input(
     statement: Statement, clause: Clause, session: SparkSession, frames: dict[str, DataFrame]
 ) -> DataFrame:
