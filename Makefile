@@ -91,7 +91,7 @@ fuzz-text: $(READY) java ## N=... random hostile texts, in process and on Spark:
 kills: $(READY) java ## K=... times kill -9 a stream on Spark, for each kind of sink, and compare what it wrote
 	for place in folder sqlite duckdb; do $(PY) -m motif.testing.kills --kills $(K) --to $$place || exit 1; done
 
-bench: $(READY) java ## benchmarks (QUICK=1 for the short form, ONLY=... for some workloads); writes benchmarks/REPORT.md
+bench: $(READY) java ## benchmarks (QUICK=1 for the short form, ONLY=... for some workloads); keeps what a clean tree gave, and writes the report
 	$(PY) benchmarks/run.py $(if $(QUICK),--quick) $(if $(ONLY),--only $(ONLY))
 
 bench-envs: $(FLINK)/.ready ## environments of contenders that cannot share .venv: Apache Flink
@@ -110,8 +110,8 @@ $(FLINK)/.ready: benchmarks/contenders/flink.lock
 	@$(FLINK)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r benchmarks/contenders/flink.lock
 	@touch $@
 
-bench-report: $(READY) ## benchmarks/REPORT.md and its pictures, from the results that are kept
-	$(PY) benchmarks/report.py
+bench-report: $(READY) ## benchmarks/REPORT.md, docs/benchmarks.md and their pictures, from the results that are kept
+	$(PY) benchmarks/report.py --prune
 
 docs: $(READY) ## build the documentation into site/
 	$(PY) tools/limits_page.py --check
