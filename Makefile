@@ -14,7 +14,7 @@ K ?= 30
 PYTEST := $(PY) -m pytest -q -n $(JOBS) --dist loadfile
 
 .PHONY: help venv lock java demo test test-fast test-random test-spark lint format fuzz fuzz-text kills
-.PHONY: bench bench-envs bench-report docs clean
+.PHONY: bench bench-envs bench-compare bench-report docs clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -109,6 +109,10 @@ $(FLINK)/.ready: benchmarks/contenders/flink.lock
 	@echo "installing the packages of benchmarks/contenders/flink.lock"
 	@$(FLINK)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r benchmarks/contenders/flink.lock
 	@touch $@
+
+# The benchmarks of this tree run old and new code, so a base may be as old as the functions they call.
+bench-compare: $(READY) ## BASE=commit: what became faster or slower since, in turns (QUICK=1, ONLY=...; ONLY=spark/ starts Spark)
+	$(PY) benchmarks/compare.py --base $(or $(BASE),HEAD) $(if $(QUICK),--quick) $(if $(ONLY),--only $(ONLY))
 
 bench-report: $(READY) ## benchmarks/REPORT.md, docs/benchmarks.md and their pictures, from the results that are kept
 	$(PY) benchmarks/report.py --prune
