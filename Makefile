@@ -119,6 +119,7 @@ bench-report: $(READY) ## benchmarks/REPORT.md, docs/benchmarks.md and their pic
 
 docs: $(READY) ## build the documentation into site/
 	$(PY) tools/limits_page.py --check
+	$(PY) tools/decisions_page.py --check
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 clean: ## remove everything that can be made again
