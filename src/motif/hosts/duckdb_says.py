@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from motif.errors import did_you_mean, perhaps
 
-_OF_PATTERNS = ("PREV", "NEXT", "FIRST", "LAST", "CLASSIFIER", "MATCH_NUMBER")
+_OF_PATTERNS = ("PREV", "NEXT", "FIRST", "LAST", "CLASSIFIER", "MATCH_NUMBER", "COUNT", "SUM", "AVG", "MIN", "MAX")
 _NAMED = re.compile(r'"((?:[^"]|"")+)"')
 _A_TIME = "write it like '2026-03-01 09:00:00' or '2026-03-01'"
 _ONE_SIDE = "CAST one side to the type of the other"

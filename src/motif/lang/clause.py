@@ -318,7 +318,7 @@ def _short(text: str) -> str:
 def _leftover_hint(cursor: Cursor, part: Part) -> str | None:
     """What people often mean by a token that is left over."""
     token = cursor.peek()
-    if words := meant(token):
+    if (words := meant(token)) and not token.is_word("WITH"):
         return f"did you mean {words}?"
     if part is Part.ROWS:
         return "write SHOW EMPTY MATCHES, OMIT EMPTY MATCHES or WITH UNMATCHED ROWS"

@@ -28,6 +28,7 @@ from motif.ir.expr import Call, Column, Expr, HostAggregate, Verbatim, transform
 from motif.ir.query import RowQuery
 from motif.ir.render import render_row_sql
 from motif.ir.types import Schema, Type
+from motif.lang.misspelt import slip_in_sql
 from motif.lang.splice import Spliced
 from motif.lang.statement import Clause, Statement
 from motif.plan.bind import bind_errors
@@ -428,8 +429,12 @@ def _mistake(error: PySparkException, session: SparkSession, statement: Statemen
     if error.getCondition() == "TABLE_OR_VIEW_NOT_FOUND":
         name = (error.getMessageParameters() or {}).get("relationName", "").strip("`")
         hint = did_you_mean(name, tables_beside(name, session))
-    kind = QuerySyntaxError if isinstance(error, ParseException) else QueryBindError
-    return kind(message, source=statement.text, span=_place(error, statement, span), hint=hint)
+    place = _place(error, statement, span)
+    if not isinstance(error, ParseException):
+        return QueryBindError(message, source=statement.text, span=place, hint=hint)
+    if slip := place and slip_in_sql(statement.text, place.start, "spark"):
+        place, hint = slip
+    return QuerySyntaxError(message, source=statement.text, span=place, hint=hint)
 
 
 def _place(error: PySparkException, statement: Statement, span: Span | None) -> Span | None:
