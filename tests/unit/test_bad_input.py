@@ -218,7 +218,7 @@ MESSAGES = {
             |
           1 | SELECT * FROM trades MATCH_RECOGNISE (PATTERN (A))
             |                      ^^^^^^^^^^^^^^^
-          hint: it is spelled MATCH_RECOGNIZE""",
+          hint: did you mean MATCH_RECOGNIZE?""",
     ),
 }
 

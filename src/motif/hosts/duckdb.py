@@ -38,7 +38,8 @@ from motif.plan.outputs import Grouped, is_leaf, leaf_number
 from motif.plan.planner import plan
 from motif.plan.program import Program
 from motif.plan.source import HostRefusal, Verdict
-from motif.plan.unmet import MOST_VALUES, row_tests, tell_unmet
+from motif.plan.text_times import tell_text_times
+from motif.plan.unmet import MOST_VALUES, row_tests, tell_of_rows, tell_unmet
 
 _LEAVES = "__motif_leaves"
 _VERDICTS = {"cannot contain aggregates": Verdict.AGGREGATE, "UNNEST": Verdict.ROWS}
@@ -191,6 +192,11 @@ class DuckSource:
         rest = f"WHERE {chosen} GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT {MOST_VALUES}"
         return self._asked(self.select(f"CAST({value} AS VARCHAR), count(*)", rest))
 
+    def sample(self, expr: Expr, rows: int) -> list[str]:
+        """Some values that are not NULL, as texts."""
+        value = row_sql(expr)
+        return [text for (text,) in self._asked(self.select(value, f"WHERE {value} IS NOT NULL LIMIT {rows}"))]
+
     def _asked(self, sql: str) -> list[Any]:
         """Rows that DuckDB gives; of files that have not changed it is asked once."""
         try:
@@ -244,6 +250,7 @@ def run_program(
     program: Program, source: DuckSource, *, compiled: bool | None = None, progress: Progress | None = None
 ) -> pa.Table:
     """Matches of one planned clause: sorted here if the rows fit into memory, else by DuckDB."""
+    tell_text_times(program, source)
     with user_errors(program.query.source):
         parts: list[pa.Table] | None = None
         with suppress(TooMuch):
@@ -466,7 +473,7 @@ def statement_errors(statement: Statement, tables: Mapping[str, Any], *, rows: b
                 return unknown
             program, source = plan_clause(database, statement, clause)
             if rows:
-                tell_unmet(row_tests(program), source, statement.text)
+                tell_of_rows(program, source)
             database.add(clause.name, empty_result(program, source))
         _check_outer(database, statement)
     except MotifError as error:
@@ -482,7 +489,7 @@ def clause_errors(data: Any, query: RowQuery, *, rows: bool = False) -> list[Mot
             return unknown
         program = plan(query, source)
         if rows:
-            tell_unmet(row_tests(program), source, query.source)
+            tell_of_rows(program, source)
         empty_result(program, source)
     except MotifError as error:
         return [error]

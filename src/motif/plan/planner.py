@@ -257,6 +257,10 @@ def _within(query: RowQuery, time: int | None, types: Sequence[Type]) -> Span | 
         if kind.kind in (Kind.TIMESTAMP, Kind.TIMESTAMP_TZ, Kind.TIME, Kind.INTERVAL):
             return Span(time, bound.microseconds * 10 ** scale(kind))
         hint = "write a plain number for a numeric ORDER BY column"
+        if kind.kind is Kind.STRING:
+            hint = (
+                "make the text a time first: CAST( AS TIMESTAMP) if it is like 2026-03-01 09:00:00, else by its format"
+            )
     elif lane(kind) is Lane.INT and kind.kind in (Kind.INTEGER, Kind.DECIMAL):
         return Span(time, int(bound * 10 ** scale(kind) // 1))
     elif kind.kind is Kind.FLOAT:

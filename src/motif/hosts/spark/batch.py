@@ -38,7 +38,7 @@ from motif.plan.outputs import FIELD, Grouped
 from motif.plan.planner import plan
 from motif.plan.program import Program
 from motif.plan.source import HostRefusal, Verdict
-from motif.plan.unmet import MOST_VALUES, row_tests, tell_unmet
+from motif.plan.unmet import MOST_VALUES, tell_of_rows
 
 SORT_BYTES = 512 << 20
 """Rows of one task up to this size are sorted in the worker's memory, larger ones with the help of its disk."""
@@ -172,6 +172,10 @@ class SparkSource:
         texts = rows.select([expr]).select(f.col("c0").cast("string").alias("value")).dropna()
         counted = texts.groupBy("value").count().orderBy(f.desc("count"), "value")
         return [(value, count) for value, count in _rows(counted.limit(MOST_VALUES))]
+
+    def sample(self, expr: Expr, rows: int) -> list[str]:
+        """Some values that are not NULL, as texts: one job."""
+        return [text for (text,) in _rows(self.select([expr]).dropna().limit(rows))]
 
     def is_steady(self, expr: Expr) -> bool:
         return not any(word in _UNSTEADY for word in words_of(expr))
@@ -362,7 +366,7 @@ def statement_errors(statement: Statement, session: SparkSession, *, rows: bool 
                 return unknown
             if rows and not frame.isStreaming:
                 source = SparkSource(frame)
-                tell_unmet(row_tests(plan(clause.query, source)), source, statement.text)
+                tell_of_rows(plan(clause.query, source), source)
             frames[clause.name] = matched(frame, clause.query)
         around(statement, session, frames)
     except MotifError as error:
@@ -378,7 +382,7 @@ def clause_errors(frame: DataFrame, query: RowQuery, *, rows: bool = False) -> l
             return unknown
         program = plan(query, source)
         if rows and not frame.isStreaming:
-            tell_unmet(row_tests(program), source, query.source)
+            tell_of_rows(program, source)
         run_program(program, source)
     except MotifError as error:
         return [error]

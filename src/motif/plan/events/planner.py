@@ -28,6 +28,14 @@ from motif.plan.typer import Typer
 
 TIMES = frozenset({Kind.TIMESTAMP, Kind.TIMESTAMP_TZ, Kind.DATE})
 
+_A_TIME = {
+    Kind.STRING: "make it one where the events come from, and say how it is written, such as strptime(ts, '%d/%m/%Y') "
+    "in DuckDB, to_timestamp(ts, 'dd/MM/yyyy') in Spark, pd.to_datetime(..., format=...) in pandas",
+    Kind.INTEGER: "make it one where the events come from, such as to_timestamp(seconds)",
+    Kind.FLOAT: "make it one where the events come from, such as to_timestamp(seconds)",
+}
+"""How a column becomes a time."""
+
 
 def plan_events(
     query: EventQuery, source: Source, stream: Stream, functions: Collection[str] = (), *, is_followed: bool = False
@@ -100,7 +108,7 @@ def _bind_stream(stream: Stream, schema: Schema, query: EventQuery) -> Stream:
     if schema[time].kind not in TIMES:
         raise QueryBindError(
             f"time={time!r} is of type {schema[time]}, not a time",
-            hint="name a timestamp or date column; make one from a number or text before (CAST, to_timestamp)",
+            hint=_A_TIME.get(schema[time].kind, "name a timestamp or date column"),
         )
     kind = stream.type
     if kind is not None and kind not in schema and kind.casefold() not in folded and not needs_type:
