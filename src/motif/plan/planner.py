@@ -34,7 +34,7 @@ from motif.plan.scalar import (
     scale,
 )
 from motif.plan.source import Asked, HostRefusal, Source, extent, host_types
-from motif.plan.typer import Typer
+from motif.plan.typer import Typer, not_a_condition
 
 _NUMBERS = (Kind.INTEGER, Kind.FLOAT, Kind.DECIMAL)
 
@@ -122,12 +122,8 @@ def _check_row_conditions(
 def _not_a_condition(query: RowQuery, var: str, kind: Type, expr: Expr | None) -> QueryBindError:
     define = next(define for define in query.defines if define.var == var)
     span = extent(expr) if expr is not None else None
-    return QueryBindError(
-        f"DEFINE {var} must be a condition, but is of type {kind}",
-        source=query.source,
-        span=span or extent(define.condition),
-        hint="compare it with something, for example <> 0 or IS NOT NULL",
-    )
+    said = f"DEFINE {var} must be a condition, but is"
+    return not_a_condition(said, kind, query.source, span or extent(define.condition))
 
 
 def _check_constants(query: RowQuery, conditions: Sequence[Condition], schema: Schema) -> None:

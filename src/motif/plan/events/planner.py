@@ -14,7 +14,7 @@ from motif.plan.bind import Names
 from motif.plan.calls import judge_events
 from motif.plan.conditions import HostColumns
 from motif.plan.elapsed import elapsed_outputs, with_elapsed
-from motif.plan.events.conditions import Condition, EventLifter, Typed, not_a_condition, split_conditions
+from motif.plan.events.conditions import Condition, EventLifter, Typed, not_where, split_conditions
 from motif.plan.events.keys import is_implied, key_parts
 from motif.plan.events.outputs import Edge, EventLeaf, Rank, plan_outputs
 from motif.plan.events.places import RANK, first_names, last_names, sortable, visible
@@ -278,7 +278,7 @@ def _check_rows(query: EventQuery, conditions: Sequence[Condition], source: Sour
     kinds = host_types(query.source, [condition.row for condition in rows if condition.row is not None], source)
     for condition, kind in zip(rows, kinds, strict=True):
         if kind.kind not in (Kind.BOOLEAN, Kind.NULL):
-            raise not_a_condition(query, condition.expr, str(kind))
+            raise not_where(query, condition.expr, kind)
 
 
 def _is_possible(way: Way, query: EventQuery, conditions: Sequence[Condition], source: Source) -> bool:
