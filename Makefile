@@ -14,7 +14,7 @@ K ?= 30
 PYTEST := $(PY) -m pytest -q -n $(JOBS) --dist loadfile
 
 .PHONY: help venv lock java demo test test-fast test-random test-spark lint format fuzz fuzz-text kills
-.PHONY: bench bench-envs bench-report docs clean
+.PHONY: bench bench-envs bench-compare bench-report docs clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -91,7 +91,7 @@ fuzz-text: $(READY) java ## N=... random hostile texts, in process and on Spark:
 kills: $(READY) java ## K=... times kill -9 a stream on Spark, for each kind of sink, and compare what it wrote
 	for place in folder sqlite duckdb; do $(PY) -m motif.testing.kills --kills $(K) --to $$place || exit 1; done
 
-bench: $(READY) java ## benchmarks (QUICK=1 for the short form, ONLY=... for some workloads); writes benchmarks/REPORT.md
+bench: $(READY) java ## benchmarks (QUICK=1 for the short form, ONLY=... for some workloads); keeps what a clean tree gave, and writes the report
 	$(PY) benchmarks/run.py $(if $(QUICK),--quick) $(if $(ONLY),--only $(ONLY))
 
 bench-envs: $(FLINK)/.ready ## environments of contenders that cannot share .venv: Apache Flink
@@ -110,11 +110,16 @@ $(FLINK)/.ready: benchmarks/contenders/flink.lock
 	@$(FLINK)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r benchmarks/contenders/flink.lock
 	@touch $@
 
-bench-report: $(READY) ## benchmarks/REPORT.md and its pictures, from the results that are kept
-	$(PY) benchmarks/report.py
+# The benchmarks of this tree run old and new code, so a base may be as old as the functions they call.
+bench-compare: $(READY) ## BASE=commit: what became faster or slower since, in turns (QUICK=1, ONLY=...; ONLY=spark/ starts Spark)
+	$(PY) benchmarks/compare.py --base $(or $(BASE),HEAD) $(if $(QUICK),--quick) $(if $(ONLY),--only $(ONLY))
+
+bench-report: $(READY) ## benchmarks/REPORT.md, docs/benchmarks.md and their pictures, from the results that are kept
+	$(PY) benchmarks/report.py --prune
 
 docs: $(READY) ## build the documentation into site/
 	$(PY) tools/limits_page.py --check
+	$(PY) tools/decisions_page.py --check
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 clean: ## remove everything that can be made again

@@ -127,7 +127,7 @@ def _figure(
         whole_peak=max(float(row.get("all_mb") or 0) for row in repeats),
         start=_known(repeats, "start_s"),
         first=_known(repeats, "first_s"),
-        date=str(repeats[0].get("date", ""))[:10],
+        date=str(repeats[0].get("from", ""))[:10],
     )
 
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from html import escape
-from pathlib import Path
 
 from definitions import HERE
 from figures import short
 from side_by_side import FLOORS, OWN, Race, by_workload, largest
 
-FOLDER = HERE / "plots"
+FOLDER = HERE.parent / "docs" / "benchmarks"
 COLORS = {
     "motif": "#4269d0", "match": "#4269d0", "spark motif": "#4269d0", "spark match": "#4269d0",
     "spark motif rows": "#97b0ee",
@@ -41,21 +40,14 @@ LANE = 15
 Scale = Callable[[float], float]
 
 
-def write_plots(found: Sequence[Race]) -> dict[str, str]:
-    """All pictures; their names and what they show."""
-    FOLDER.mkdir(exist_ok=True)
-    for old in FOLDER.glob("*.svg"):
-        old.unlink()
+def pictures(found: Sequence[Race]) -> dict[str, tuple[str, str]]:
+    """All pictures by name: what each shows, and its text."""
     last = largest(found)
     groups = {
         "rows": ("Row patterns at their largest size, seconds", [race for race in last if "motif" in race.figures]),
         "events": ("Event queries at their largest size, seconds", [race for race in last if "match" in race.figures]),
     }
-    shown = {}
-    for name, (title, some) in groups.items():
-        if some:
-            _write(FOLDER / f"{name}.svg", _dots(title, some))
-            shown[name] = title
+    drawn = {name: (title, _dots(title, some) + "\n") for name, (title, some) in groups.items() if some}
     sizes = by_workload(found)
     for name, title, axis in (
         ("growth-rows", "Seconds by number of rows (dashed: on Spark)", _rows_axis),
@@ -63,13 +55,8 @@ def write_plots(found: Sequence[Race]) -> dict[str, str]:
     ):
         panels = {key: grown for key, all_sizes in sizes.items() if len(grown := axis(all_sizes)) > 1}
         if panels:
-            _write(FOLDER / f"{name}.svg", _panels(title, panels, by_keys=name.endswith("keys")))
-            shown[name] = title
-    return shown
-
-
-def _write(path: Path, text: str) -> None:
-    path.write_text(text + "\n", encoding="utf-8")
+            drawn[name] = (title, _panels(title, panels, by_keys=name.endswith("keys")) + "\n")
+    return drawn
 
 
 # -- dots: a line for each question, in process above, Spark and Flink below

@@ -8,6 +8,7 @@ import selectors
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from contextlib import suppress
 from dataclasses import asdict
@@ -19,6 +20,8 @@ from definitions import HERE, Point, Workload
 from generators import DATA
 from processes import tree_cpu
 
+SOURCE = HERE.parent / "src"
+"""Motif as it is here, whatever is installed."""
 LONGEST_S = 120
 """One run of one contender may take this long."""
 SHARED = ("spark", "flink")
@@ -54,15 +57,15 @@ def python(contender: str) -> str:
 class Worker:
     """One process."""
 
-    def __init__(self, contender: str) -> None:
+    def __init__(self, contender: str, source: Path = SOURCE, cache: Path = DATA / "cache") -> None:
         environment = os.environ | {
-            "MOTIF_CACHE": str(DATA / "cache"),
-            "PYTHONPATH": str(HERE),
+            "MOTIF_CACHE": str(cache),
+            "PYTHONPATH": os.pathsep.join((str(HERE), str(source))),
             "PYTHONWARNINGS": "ignore",
         }
         self.warm: set[str] = set()
         """Contenders that have run here at the present size."""
-        self.log = (DATA / f"worker-{group(contender)}.log").open("w+")
+        self.log = tempfile.TemporaryFile("w+")  # noqa: SIM115 - closed with the process
         self.process = subprocess.Popen(
             [python(contender), str(HERE / "worker.py")],
             env=environment,

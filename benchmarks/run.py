@@ -8,7 +8,6 @@ to refuse a question, or to take too long, is a result.
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import time
 from collections.abc import Iterator
@@ -19,7 +18,7 @@ from figures import print_tables, summarize
 from generators import DATA
 from pool import Failure, Pool, Refusal, Row, TooLong, python, request
 from report import write_report
-from results import engine, has_figures, machine, store
+from results import KEPT, has_figures, machine, store
 from side_by_side import IN_PROCESS
 
 DISTRIBUTED = ("spark", "flink")
@@ -179,7 +178,8 @@ def main() -> int:
     DATA.mkdir(exist_ok=True)
     rows: list[Row] = []
     failures: list[str] = []
-    facts, begin = machine() | {"engine": engine(), "quick": int(arguments.quick)}, time.perf_counter()
+    facts, begin = machine(quick=arguments.quick), time.perf_counter()
+    path = KEPT
     with Pool() as pool:
         for workload in load().values():
             if arguments.only in workload.name:
@@ -187,24 +187,19 @@ def main() -> int:
                 rows += run_workload(question)
                 failures += question.failures
                 if rows:
-                    keep(rows, facts)  # each time: a run of hours may be cut short
+                    path = store(rows, facts)  # each time: a run of hours may be cut short
                 if not arguments.quick:
                     pool.close()  # the short form keeps Spark and Flink, whose start would be most of it
     measured = [row for row in rows if has_figures(row)]
     if measured:
         print_tables(summarize(measured))
-        print(f"kept in {keep(rows, facts)} after {time.perf_counter() - begin:.0f} s")
-        if not arguments.only and not arguments.contender and not arguments.in_process:
+        print(f"kept in {path.relative_to(HERE.parent)} after {time.perf_counter() - begin:.0f} s")
+        if path.parent == KEPT:
             write_report()
+        else:
+            print("the tree is not that of a commit, so no page shows these figures")
     print("\n".join(f"FAILED {line}" for line in failures), end="\n" * bool(failures))
     return 1 if failures or not measured else 0
-
-
-def keep(rows: list[Row], facts: Row) -> Path:
-    """What there is by now, and whether it is still of the same Motif."""
-    now, before = engine(), facts["engine"]
-    said = before if now == before else f"{before} CHANGED DURING THE RUN to {now}"
-    return store(rows, facts | {"engine": said, "load": round(os.getloadavg()[2], 1)}).relative_to(HERE.parent)
 
 
 if __name__ == "__main__":

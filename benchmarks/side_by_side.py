@@ -117,22 +117,23 @@ def largest(found: Sequence[Race]) -> list[Race]:
     return [sizes[-1] for sizes in by_workload(found).values()]
 
 
-# -- the short text
+# -- the page
 
 
-def summary(found: Sequence[Race]) -> str:
-    """Where Motif wins, where it loses and why, from the figures alone."""
+def ranking(found: Sequence[Race]) -> str:
+    """In how many questions Motif is first."""
     if not found:
         return "Nothing has been measured side by side yet: `make bench`."
-    parts = []
+    lines = []
     for names, where in RANKS:
-        asked = [race for race in largest(found) if race.motif(names) and race.rivals(names)]
+        asked = _asked(found, names)
         first = [race for race in asked if not _faster(race, names)]
-        parts.append(f"**Motif {where}** is first in {len(first)} of {len(asked)} questions at their largest size.")
-        parts.append(_standings(asked, names))
-    parts.append(_losses(found))
-    parts.append(_flink(found))
-    return "\n\n".join(filter(None, parts))
+        lines.append(f"- **Motif {where}** is first in {len(first)} of {len(asked)} questions at their largest size.")
+    return "\n".join(lines)
+
+
+def _asked(found: Sequence[Race], names: Sequence[str]) -> list[Race]:
+    return [race for race in largest(found) if race.motif(names) and race.rivals(names)]
 
 
 def _faster(race: Race, names: Sequence[str]) -> list[Figure]:
@@ -142,25 +143,28 @@ def _faster(race: Race, names: Sequence[str]) -> list[Figure]:
     return sorted(rivals, key=lambda figure: figure.wall)
 
 
-def _standings(asked: Sequence[Race], names: Sequence[str]) -> str:
-    """A line for each rival: how often Motif is ahead, and by how much."""
-    times: dict[str, list[tuple[float, Race]]] = {}
-    for race in asked:
-        mine = race.motif(names)
-        for rival in race.rivals(names) if mine else ():
-            times.setdefault(rival.contender, []).append((rival.wall / mine.wall, race) if mine else (0.0, race))
+def standings(found: Sequence[Race]) -> str:
+    """A line for each rival and way to run Motif: how often Motif is ahead, and by how much."""
     lines = []
-    for name, ratios in times.items():
-        ordered = sorted(ratios, key=lambda pair: pair[0])
-        ahead = sum(ratio > 1 for ratio, _ in ratios)
-        middle = median(ratio for ratio, _ in ratios)
-        ends = (f"{times_text(ratio)} ({race.workload.name})" for ratio, race in (ordered[0], ordered[-1]))
-        lines.append((name, f"{ahead} of {len(ratios)}", times_text(middle), *ends))
-    head = ("compared with", "Motif is ahead in", "takes, times Motif (median)", "least", "most")
-    return markdown(head, sorted(lines))
+    for names, where in RANKS:
+        times: dict[str, list[tuple[float, str]]] = {}
+        for race in _asked(found, names):
+            mine = race.motif(names)
+            for rival in race.rivals(names) if mine else ():
+                name = race.workload.name.removeprefix("peers/")
+                times.setdefault(rival.contender, []).append((rival.wall / mine.wall, name))  # type: ignore[union-attr]
+        lines += [(where, name, *_standing(ratios)) for name, ratios in sorted(times.items())]
+    head = ("Motif", "compared with", "ahead in", "takes, times Motif (median)", "least", "most")
+    return markdown(head, lines)
 
 
-def _losses(found: Sequence[Race]) -> str:
+def _standing(ratios: Sequence[tuple[float, str]]) -> tuple[str, ...]:
+    least, most = (f"{times_text(ratio)} ({name})" for ratio, name in (min(ratios), max(ratios)))
+    ahead = sum(ratio > 1 for ratio, _ in ratios)
+    return f"{ahead} of {len(ratios)}", times_text(median(ratio for ratio, _ in ratios)), least, most
+
+
+def losses(found: Sequence[Race]) -> str:
     """Every question that someone else answers faster at some size, the worst first; tiny tables in a sentence."""
     lost = []
     for sizes in by_workload([race for race in found if race.rows >= TINY]).values():
@@ -173,8 +177,7 @@ def _losses(found: Sequence[Race]) -> str:
                 why = _why(race, mine, winner)
                 lost.append((mine.wall / winner.wall, f"- {race.workload.name}, {where}: {each}. {why}"))
     lines = [line for _, line in sorted(lost, key=lambda pair: -pair[0])] or ["- nowhere"]
-    head = "**Where Motif is not first** (how many times as fast the others are; below 1.2x is noise):"
-    return "\n".join((head, "", *lines, "", PLAIN_LOOP, "", *_tiny(found)))
+    return "\n".join((*lines, "", PLAIN_LOOP, "", *_tiny(found)))
 
 
 def _ahead(race: Race, mine: Figure, names: Sequence[str]) -> str:
@@ -216,7 +219,7 @@ def _why(race: Race, mine: Figure, winner: Figure) -> str:
     return text
 
 
-def _flink(found: Sequence[Race]) -> str:
+def flink(found: Sequence[Race]) -> str:
     """The targets of the design: how many times as fast as Flink's MATCH_RECOGNIZE."""
     lines = []
     for race in largest([race for race in found if "flink" in race.figures]):
@@ -228,7 +231,7 @@ def _flink(found: Sequence[Race]) -> str:
                 alone = times_text(race.figures["flink"].wall / floor.wall) if floor else ""
                 lines.append((race.title, mine.contender, times_text(ratio), f">= {target}x", met, alone))
     table = markdown(("question", "Motif", "times as fast as Flink", "target", "met", "the host alone"), lines)
-    return f"**Flink's MATCH_RECOGNIZE**, its own clock, start-up left out:\n\n{table}" if lines else ""
+    return table if lines else ""
 
 
 # -- tables

@@ -422,8 +422,8 @@ def explain(
 
     `.plan` is the physical plan as a value: what is read, moved, arranged, matched, gathered and finished.
 
-    A statement takes `tables` or `spark`, an event query `data` and what `match` takes with it. Without any of them the
-    text alone is explained.
+    A statement takes `tables` or `spark`, a clause takes `data`, an event query `data` and what `match` takes with it.
+    Without any of them the text alone is explained.
     """
     from motif import api, options
 
@@ -447,8 +447,8 @@ def check(
 ) -> list[Diagnostic]:
     """Everything that is wrong with a query, and likely slips (of `severity` "warning"); an empty list if it is fine.
 
-    A statement takes `tables` or `spark`, an event query `data` and what `match` takes with it. Without any of them
-    only what the text itself tells is checked. With `strict` slips are mistakes.
+    A statement takes `tables` or `spark`, a clause takes `data`, an event query `data` and what `match` takes with it.
+    Without any of them only what the text itself tells is checked. With `strict` slips are mistakes.
 
     No row is read, unless `rows` is set: then it also tells of classes that no event has and of conditions that no row
     meets (on Spark by a job or two).

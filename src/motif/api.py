@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import partial
 from os import PathLike
@@ -28,6 +29,10 @@ if TYPE_CHECKING:
     from motif.report import Report
 
 
+LONGEST_HEAD = 10_000
+"""Characters of a text that tell what it is."""
+_OF_EVENTS = frozenset({"SEQ", "TSEQ", "PICK", "CONSUMING", "WITHIN"})
+"""Words that SQL around clauses does not have."""
 EVENTS, LIVE = EventOptions(), LiveOptions()
 
 
@@ -154,6 +159,17 @@ def _event_host(data: Any) -> Any:
     return duckdb_events
 
 
+def _row_host(data: Any) -> Any:
+    """The module that answers clauses over this table."""
+    if is_spark(data):
+        from motif.hosts.spark import batch
+
+        return batch
+    from motif.hosts import duckdb
+
+    return duckdb
+
+
 def _dialect(data: Any) -> Literal["duckdb", "spark"]:
     return "spark" if _on_spark(data) else "duckdb"
 
@@ -179,6 +195,12 @@ def _clause(clause: str | RowQuery, dialect: Literal["duckdb", "spark"]) -> RowQ
     try:
         return parse_clause(clause, dialect)
     except MotifError:
+        if _is_statement(clause):
+            way = "spark=spark" if dialect == "spark" else "tables={'trades': trades}"
+            raise QuerySyntaxError(
+                "this is an SQL statement, which names its tables, not a query for one table",
+                hint=f"give it to motif.sql(query, {way})",
+            ) from None
         if looks_like_events(clause) and (found := diagnose_events(clause, dialect)):
             raise found[0] from None
         raise
@@ -221,7 +243,10 @@ def explain(
         return explanation.explain_events(
             host.stack_plans(events, parsed, options.stream, options.functions, wanted=wanted)
         )
-    text = _statement_text(query, tables, spark, data, options)
+    if data is not None:
+        clause = _clause_over(data, query, tables, spark, options)
+        return explanation.explain_clause(_row_host(data).clause_plan(data, clause, wanted=wanted))
+    text = _statement_text(query, tables, spark, options)
     if spark is not None:
         from motif.hosts.spark import batch
 
@@ -265,7 +290,9 @@ def _errors(
 ) -> list[MotifError]:
     if is_events(query):
         return _event_errors(query, _inputs(tables, spark, data), options, rows=rows)
-    text = _statement_text(query, tables, spark, data, options)
+    if data is not None:
+        return _clause_errors(query, tables, spark, data, options, rows=rows)
+    text = _statement_text(query, tables, spark, options)
     errors = diagnose(text, "spark" if spark is not None else "duckdb")
     if not errors and (tables is not None or spark is not None):
         errors = _host_errors(text, tables, spark, rows=rows)
@@ -304,20 +331,47 @@ def _inputs(tables: Mapping[str, Any] | None, spark: Any, data: Any) -> Any:
     return tables if data is None else data
 
 
-def _statement_text(query: Any, tables: Mapping[str, Any] | None, spark: Any, data: Any, options: EventOptions) -> str:
+def _statement_text(query: Any, tables: Mapping[str, Any] | None, spark: Any, options: EventOptions) -> str:
     """The text of a statement or a clause, once what does not belong to it is refused."""
     options.refuse_for_rows()
-    if data is not None:
-        hint = "name the tables of a statement: tables={'trades': ...}"
-        if isinstance(query, RowPattern) or (isinstance(query, str) and _begins_clause(query)):
-            hint = "put SELECT * FROM trades before the clause, and give tables={'trades': ...}"
-        raise MotifError("data= is for event queries", hint=hint)
     _one_host(tables, spark)
-    if isinstance(query, RowPattern):
-        return query.text("spark" if spark is not None else "duckdb")
-    if isinstance(query, str):
-        return query
-    raise not_a_query(query)
+    text = query.text("spark" if spark is not None else "duckdb") if isinstance(query, RowPattern) else query
+    if not isinstance(text, str):
+        raise not_a_query(query)
+    if _begins_clause(text) and not (tables is None and spark is None):
+        raise QuerySyntaxError(
+            "this is a clause, which names no table",
+            hint="give its table as data=, or write SELECT * FROM table MATCH_RECOGNIZE (...)",
+        )
+    return text
+
+
+def _clause_over(
+    data: Any, query: Any, tables: Mapping[str, Any] | None, spark: Any, options: EventOptions
+) -> RowQuery:
+    """A clause for one table, as `match` takes it."""
+    options.refuse_for_rows()
+    if tables is not None or spark is not None:
+        other = "spark=" if tables is None else "tables="
+        raise MotifError(
+            f"data= and {other} do not go together", hint="data= is for a clause, the other for statements"
+        )
+    if not isinstance(query, str | RowPattern):
+        raise not_a_query(query)
+    return query.query if isinstance(query, RowPattern) else _clause(query, _dialect(data))
+
+
+def _clause_errors(
+    query: Any, tables: Mapping[str, Any] | None, spark: Any, data: Any, options: EventOptions, *, rows: bool
+) -> list[MotifError]:
+    if isinstance(query, str) and _begins_clause(query) and (errors := diagnose(query, _dialect(data))):
+        return errors
+    try:
+        clause = _clause_over(data, query, tables, spark, options)
+    except QuerySyntaxError as error:
+        return [error]
+    found: list[MotifError] = _row_host(data).clause_errors(data, clause, rows=rows)
+    return found
 
 
 def _host_errors(query: str, tables: Mapping[str, Any] | None, spark: Any, *, rows: bool) -> list[MotifError]:
@@ -337,6 +391,13 @@ def is_spark(data: object) -> bool:
 
 def _begins_clause(text: str) -> bool:
     return text.split("(", maxsplit=1)[0].strip().upper() == "MATCH_RECOGNIZE"
+
+
+def _is_statement(text: str) -> bool:
+    """Whether it is SQL around clauses, or without any."""
+    words = re.findall(r"\w+", re.sub(r"--[^\n]*|/\*.*?\*/", " ", text[:LONGEST_HEAD], flags=re.DOTALL).upper())
+    begins = words[:1] in (["SELECT"], ["WITH"], ["FROM"])
+    return begins and ("MATCH_RECOGNIZE" in words or (words[0] != "FROM" and _OF_EVENTS.isdisjoint(words)))
 
 
 def _refuse_for_sql(query: object) -> None:

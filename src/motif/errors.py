@@ -25,6 +25,8 @@ _NOT_THE_USERS = (str(Path(__file__).parent), f"{os.sep}IPython{os.sep}", f"{os.
 LONGEST = 1_500
 """Characters of a text that are shown; of longer ones the beginning and the end."""
 # Everything that is not seen but does something: it steers a terminal, or lets a text be read in another order.
+LONG_WORD = 4
+"""Letters up to which a word with another letter in it is another word."""
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
@@ -114,8 +116,24 @@ def did_you_mean(name: str, known: Iterable[str]) -> str | None:
 def perhaps(name: str, known: Iterable[str]) -> str | None:
     """A hint that names the nearest known names; None where none is near."""
     folded = {n.casefold(): n for n in known}
-    near = difflib.get_close_matches(name.casefold()[:200], list(folded), n=3, cutoff=0.6)
+    slips = [n for n in folded if is_slip_of(name.casefold(), n)][:3]
+    near = slips or difflib.get_close_matches(name.casefold()[:200], list(folded), n=3, cutoff=0.6)
     return f"did you mean {' or '.join(folded[n] for n in near)}?" if near else None
+
+
+def is_slip_of(word: str, meant: str) -> bool:
+    """Whether a word is another one with a letter dropped, doubled or swapped with its neighbour, or a wrong one."""
+    if word == meant or abs(len(word) - len(meant)) > 1:
+        return False
+    is_long = len(meant) > LONG_WORD
+    pairs = enumerate(zip(word, meant, strict=False))
+    at = next((place for place, (one, other) in pairs if one != other), min(len(word), len(meant)))
+    if len(word) > len(meant):
+        return word[at + 1 :] == meant[at:] and (is_long or word[at] in meant[max(at - 1, 0) : at + 1])
+    if len(word) < len(meant):
+        return len(word) > 1 and word[at:] == meant[at + 1 :]
+    is_swapped = word[at : at + 2] == meant[at : at + 2][::-1] and word[at + 2 :] == meant[at + 2 :]
+    return is_swapped or (is_long and word[at + 1 :] == meant[at + 1 :])
 
 
 class _Message(Exception):

@@ -6,7 +6,9 @@ The operator may change them (`motif.limits.LIMITS = replace(LIMITS, ...)`), a q
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+
+from motif.errors import MotifError
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,30 @@ class Limits:
     temp_folder: str | None = None
     """Where that is written: in a folder of this process that nobody else can read, and that is removed at its end or,
     if it was killed, by the next one. By default the system's folder for temporary files."""
+
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            _check(each.name, getattr(self, each.name), str(each.type))
+
+
+def _check(name: str, value: object, kind: str) -> None:
+    """A wrong value is told where it is set, not by the query that meets it."""
+    if kind.endswith("None") and value is None:
+        return
+    if kind.startswith("str"):
+        if not isinstance(value, str) or not value:
+            raise MotifError(f"the limit {name} cannot be {value!r}", hint="give the path of a folder as a text")
+    elif not isinstance(value, int) or isinstance(value, bool):
+        raise MotifError(f"the limit {name} cannot be {value!r}", hint=_whole(value))
+    elif value < 0:
+        raise MotifError(f"the limit {name} cannot be {value}", hint="give a number that is not negative")
+
+
+def _whole(value: object) -> str:
+    """What to write in the place of something that is no whole number."""
+    if isinstance(value, float) and value.is_integer():
+        return f"write {int(value):_}: a whole number"
+    return "give a whole number, such as 1_000_000"
 
 
 LIMITS = Limits()

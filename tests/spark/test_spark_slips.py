@@ -49,6 +49,22 @@ def test_check_says_the_same_as_in_process(spark: SparkSession) -> None:
     assert found == motif.check(statement, tables={"shop": SHOP}, rows=True)
     assert [one.hint for one in found] == ["x is between 0 and 11", "did you mean view?"]
     spark.catalog.dropTempView("shop")
+    [error] = motif.check(CLAUSE.replace("x > 99", "y > 99"), data=frame)
+    assert error == motif.check(CLAUSE.replace("x > 99", "y > 99"), data=SHOP)[0]
+    assert motif.check(CLAUSE, data=frame, rows=True) == motif.check(CLAUSE, data=SHOP, rows=True) != []
+    assert "MATCH_RECOGNIZE on Spark" in str(motif.explain(CLAUSE, data=frame))
+
+
+def test_texts_that_stand_for_times_are_told_when_rows_are_read(spark: SparkSession) -> None:
+    table = pa.table({"ts": ["03/01/2026 09:00", "01/02/2026 10:00"]})
+    clause = "MATCH_RECOGNIZE (ORDER BY ts MEASURES A.ts AS at_ts PATTERN (A))"
+    frame = spark.createDataFrame(table)
+    assert motif.check(clause, data=frame) == []
+    [found] = motif.check(clause, data=frame, rows=True)
+    assert found.message == motif.check(clause, data=table, rows=True)[0].message
+    way = str(found.hint).removeprefix("write ORDER BY ").partition(";")[0]
+    ordered = motif.match(frame, clause.replace("ORDER BY ts", f"ORDER BY {way}"))
+    assert [row.at_ts for row in ordered.collect()] == ["03/01/2026 09:00", "01/02/2026 10:00"]
 
 
 def test_a_query_that_is_written_is_told_of_what_its_text_shows(spark: SparkSession) -> None:

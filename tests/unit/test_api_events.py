@@ -166,10 +166,27 @@ def test_check_of_what_was_built() -> None:
     assert motif.check(motif.rows(motif.row("A", motif.col.x > 1)).order_by("ts")) == []
 
 
+def test_check_and_explain_take_a_clause_with_its_table() -> None:
+    clause = "MATCH_RECOGNIZE (ORDER BY ts MEASURES B.x AS x\nPATTERN (A B) DEFINE B AS x > PREV({}))"
+    built = motif.rows(motif.row("A", motif.col.x > 99)).order_by("ts").measures(x=motif.col.x)
+    assert motif.check(clause.format("x"), data=EVENTS) == motif.check(built, data=EVENTS) == []
+    [mistake] = motif.check(clause.format("y"), data=EVENTS)
+    assert (mistake.message, mistake.line, mistake.column) == ("unknown column y", 2, 36)
+    [mistake] = motif.check(clause.format("x").replace("PATTERN", "PATERN"), data=EVENTS)
+    assert mistake.hint == "did you mean PATTERN?"
+    [mistake] = motif.check("SELECT * FROM events", data=EVENTS)
+    assert mistake.message.startswith("this is an SQL statement")
+    [slip] = motif.check(built, data=EVENTS, rows=True)
+    assert slip.message == "no row meets this condition of A"
+    for query in (clause.format("x"), built):
+        assert "MATCH_RECOGNIZE on DuckDB" in str(motif.explain(query, data=EVENTS))
+    with pytest.raises(motif.QueryBindError, match="unknown column y"):
+        motif.explain(clause.format("y"), data=EVENTS)
+
+
 def test_options_for_the_other_language() -> None:
     clause = "MATCH_RECOGNIZE (ORDER BY ts PATTERN (A))"
     for wrong, message in (
-        ({"data": EVENTS}, "data= is for event queries"),
         ({"time": "ts"}, "time= is for event queries"),
         ({"order_by": "x"}, "order_by= is for event queries"),
     ):

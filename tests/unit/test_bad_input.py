@@ -170,6 +170,16 @@ MESSAGES = {
             |             ^^^^^^^^^
           hint: compare it with something, for example <> 0 or IS NOT NULL""",
     ),
+    "DEFINE that is a text": (
+        statement("ORDER BY t MEASURES t AS x PATTERN (A)\nDEFINE A AS name"),
+        QueryBindError,
+        """
+        DEFINE A must be a condition, but is of type string (line 2, column 13)
+            |
+          2 | DEFINE A AS name)
+            |             ^^^^
+          hint: compare it with something, for example = 'x' or IS NOT NULL""",
+    ),
     "a string against a number of another row": (
         statement("ORDER BY t MEASURES t AS x PATTERN (A B)\nDEFINE B AS name > A.price"),
         QueryBindError,
@@ -218,7 +228,7 @@ MESSAGES = {
             |
           1 | SELECT * FROM trades MATCH_RECOGNISE (PATTERN (A))
             |                      ^^^^^^^^^^^^^^^
-          hint: it is spelled MATCH_RECOGNIZE""",
+          hint: did you mean MATCH_RECOGNIZE?""",
     ),
 }
 

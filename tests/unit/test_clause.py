@@ -238,6 +238,20 @@ START = "PARTITION BY, ORDER BY, MEASURES or PATTERN at the start of MATCH_RECOG
             "write SHOW EMPTY MATCHES, OMIT EMPTY MATCHES or WITH UNMATCHED ROWS",
         ),
         (
+            "ONE ROW PER MATCH OMIT EMPTY MATCHES PATTERN (A)",
+            "OMIT belongs to ALL ROWS PER MATCH",
+            19,
+            4,
+            "leave it out: ONE ROW PER MATCH gives a row for empty matches, too",
+        ),
+        (
+            "MEASURES FINAL x AS y PATTERN (A)",
+            "AS does not fit here, in MEASURES",
+            18,
+            2,
+            "write FINAL LAST(x)",
+        ),
+        (
             "PATTERN (A) WITHIN 5 MINUTE",
             "expected the next sub-clause, found MINUTE",
             22,

@@ -146,7 +146,7 @@ def test_mistakes_come_first() -> None:
         motif.explain("SELECT a.y FROM SEQ(A a; B b)", data=EVENTS)
     with pytest.raises(motif.MotifError, match="spark= is for SQL"):
         motif.explain("SELECT * FROM SEQ(A a; B b)", spark=object())
-    with pytest.raises(motif.MotifError, match="data= is for event queries"):
+    with pytest.raises(motif.MotifError, match="this is an SQL statement"):
         motif.explain("SELECT 1 AS x", data=EVENTS)
 
 

@@ -131,3 +131,23 @@ def test_no_limit_is_left_out() -> None:
     others = {"memo_bytes", "stream_events", "stream_matches"}
     others |= {"memory_bytes", "spill_bytes", "temp_folder"}  # see test_room
     assert {field.name for field in fields(limits.Limits)} == RAISING.keys() | others
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "hint"),
+    [
+        ("match_steps", "many", "a whole number"),
+        ("match_steps", 1e6, "write 1_000_000"),
+        ("match_steps", 0.5, "a whole number"),
+        ("pattern_ways", True, "a whole number"),
+        ("result_rows", None, "a whole number"),
+        ("memory_bytes", "4 GB", "a whole number"),
+        ("spill_bytes", -1, "not negative"),
+        ("temp_folder", Path("there"), "as a text"),
+        ("temp_folder", "", "as a text"),
+    ],
+)
+def test_a_wrong_limit_is_told_where_it_is_set(name: str, value: object, hint: str) -> None:
+    with pytest.raises(motif.MotifError, match=f"the limit {name} cannot be") as caught:
+        replace(limits.LIMITS, **{name: value})  # type: ignore[arg-type]
+    assert hint in (caught.value.hint or "")

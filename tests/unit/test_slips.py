@@ -470,6 +470,56 @@ def test_dates_that_can_be_read_in_two_ways(seed: int, tmp_path: Path) -> None:
         assert found.severity == "warning"
 
 
+@pytest.mark.parametrize("seed", range(60))
+def test_texts_that_stand_for_times(seed: int) -> None:
+    """Told where their order is another one than that of the times, and never where it is not."""
+    rng = random.Random(seed)
+    form = rng.choice(["%d/%m/%Y", "%m/%d/%Y", "%d.%m.%y", "%Y-%m-%d", "%Y/%m/%d", "%d %b %Y", "%d-%B-%Y"])
+    form += rng.choice(["", " %H:%M", " %H:%M:%S", "T%H:%M"])
+    start = dt.datetime(2025, 1, 1)
+    times = sorted(start + dt.timedelta(minutes=rng.randrange(600_000)) for _ in range(rng.randint(1, 9)))
+    texts = [time.strftime(form) for time in times]
+    for data in (pa.table({"day": texts}), pa.table({"day": texts}).to_pandas()):
+        told = told_by("MATCH_RECOGNIZE (ORDER BY day MEASURES A.day AS day PATTERN (A))", data)
+        assert bool(told) == (not form.startswith("%Y"))
+        for slip in told:
+            assert slip.message.startswith(f"day is a text such as '{texts[0]}', and texts do not sort")
+            ways = [way.partition("'")[2].partition("'")[0] for way in str(slip.hint).split(";")]
+            assert any(texts == [dt.datetime.strptime(t, way).strftime(form) for t in texts] for way in ways)
+            is_either = all(time.day <= 12 for time in times) and form[:5] in ("%d/%m", "%m/%d", "%d.%m")
+            assert len(ways) == 1 + is_either
+
+
+@pytest.mark.parametrize("texts", [["1", "2"], ["a1/b2"], ["3/4"], ["10/20/30 of x"], ["2026-03-01", "n/a"], [None]])
+def test_texts_that_are_no_times(texts: list[str | None]) -> None:
+    table = pa.table({"day": pa.array(texts, pa.string())})
+    assert told_by("MATCH_RECOGNIZE (ORDER BY day MEASURES A.day AS day PATTERN (A))", table) == []
+
+
+def test_texts_that_stand_for_times_are_told_where_they_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "data.parquet"
+    pa.parquet.write_table(pa.table({"ts": ["03/01/2026 09:00", "01/02/2026 10:00"], "type": ["A", "B"]}), path)
+    statement = "SELECT * FROM data\nMATCH_RECOGNIZE (ORDER BY ts MEASURES A.ts AS at_ts PATTERN (A))"
+    with pytest.warns(motif.MotifWarning, match="ts is a text such as") as caught:
+        motif.sql(statement, tables={"data": path})
+    assert (caught[0].message.line, caught[0].message.column) == (2, 27)
+    with pytest.raises(motif.MotifError, match="ts is a text such as"):
+        motif.sql(statement, tables={"data": path}, strict=True)
+    assert motif.check(statement, tables={"data": path}) == []
+    [found] = motif.check(statement, tables={"data": path}, rows=True)
+    assert found.hint == (
+        "write ORDER BY strptime(ts, '%d/%m/%Y %H:%M'); strptime(ts, '%m/%d/%Y %H:%M') if the month comes first"
+    )
+    with pytest.raises(motif.QueryBindError, match="not a time") as refused:
+        motif.match(path, "SELECT * FROM SEQ(A a; B b)")
+    assert "strptime(ts, '%d/%m/%Y')" in str(refused.value.hint)
+    fixed = statement.replace("ORDER BY ts", "ORDER BY strptime(ts, '%d/%m/%Y %H:%M')")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found_times = motif.sql(fixed, tables={"data": path}).column("at_ts").to_pylist()
+    assert found_times == ["03/01/2026 09:00", "01/02/2026 10:00"]
+
+
 def test_a_date_that_can_be_read_in_two_ways_is_shown_as_it_was_read(tmp_path: Path) -> None:
     path = tmp_path / "data.csv"
     path.write_text("ts,x\n05/05/2026 10:00:00,1\n03/01/2026 10:00:00,2\n")

@@ -24,6 +24,7 @@ def load(name: str) -> ModuleType:
 
 check_dynamic_code = load("check_dynamic_code")
 limits_page = load("limits_page")
+decisions_page = load("decisions_page")
 
 PLANTED = {
     "eval": "x = eval('1')",
@@ -102,3 +103,37 @@ def test_motif_has_no_dynamic_code() -> None:
 
 def test_the_page_of_limits_is_up_to_date() -> None:
     assert limits_page.PAGE.read_text(encoding="utf-8") == limits_page.page(), "run python tools/limits_page.py"
+
+
+def test_every_decision_has_a_status_and_superseding_is_mutual(capsys: pytest.CaptureFixture[str]) -> None:
+    assert decisions_page.main(["--check"]) == 0, capsys.readouterr().err
+
+
+DECISIONS = {
+    "0001-a.md": "# 1. A\n\n**Status:** Superseded by [3](0003-c.md)\n",
+    "0002-b.md": "# 2. B\n\n**Status:** Accepted; in part superseded by [3](0003-c.md)\n",
+    "0003-c.md": "# 3. C\n\n**Status:** Accepted; supersedes [1](0001-a.md); supersedes in part [2](0002-b.md)\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "complaint"),
+    [
+        ("0001-a.md", "# 1. A", "# 1. A", ""),
+        ("0001-a.md", "**Status:** Superseded by [3](0003-c.md)", "**Context.**", "0001-a.md: the third line"),
+        ("0001-a.md", "Superseded by [3](0003-c.md)", "Accepted", "0003-c.md: supersedes 1, which does not say so"),
+        ("0001-a.md", "Superseded", "Replaced", "0001-a.md: the third line"),
+        ("0002-b.md", "in part superseded", "superseded", "0002-b.md: the third line"),
+        ("0003-c.md", "; supersedes in part [2](0002-b.md)", "", "0002-b.md: superseded by 3, which does not say so"),
+        ("0003-c.md", "supersedes in part", "supersedes", "0002-b.md: superseded by 3, which does not say so"),
+        ("0003-c.md", "[1](0001", "[4](0004", "0003-c.md: supersedes 4, which does not say so"),
+        ("0003-c.md", "[1](0001", "[4](0001", "0003-c.md: the third line"),
+        ("0003-c.md", "# 3. C", "# 4. C", "0003-c.md: the first line"),
+    ],
+)
+def test_a_wrong_status_is_told(tmp_path: Path, file: str, old: str, new: str, complaint: str) -> None:
+    for name, text in DECISIONS.items():
+        assert name != file or old in text
+        (tmp_path / name).write_text(text.replace(old, new) if name == file else text)
+    said = decisions_page.complaints(decisions_page.decisions(tmp_path))
+    assert any(line.startswith(complaint) for line in said) if complaint else said == []

@@ -19,7 +19,7 @@ from motif.plan.physical.plan import PhysicalPlan
 from motif.plan.physical.planned import PlannedQuery
 from motif.plan.physical.text import Step
 
-__all__ = ["ClauseFacts", "Explanation", "explain_events", "explain_statement"]
+__all__ = ["ClauseFacts", "Explanation", "explain_clause", "explain_events", "explain_statement"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +78,11 @@ def explain_events(planned: Sequence[PlannedQuery]) -> Explanation:
     """Event queries that a host has planned."""
     host = str(planned[0].plan.host)
     return Explanation(tuple(planned_facts(planned)), host, None, tuple(query.plan for query in planned))
+
+
+def explain_clause(planned: PlannedQuery) -> Explanation:
+    """A clause over one table, which a host has planned."""
+    return Explanation(tuple(planned_facts([planned])), str(planned.plan.host), None, (planned.plan,))
 
 
 def explain_clause_text(query: RowQuery) -> Explanation:

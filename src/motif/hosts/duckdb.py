@@ -44,7 +44,8 @@ from motif.plan.physical.planned import PlannedQuery
 from motif.plan.planner import plan
 from motif.plan.program import Program
 from motif.plan.source import HostRefusal, Verdict
-from motif.plan.unmet import MOST_VALUES, row_tests, tell_unmet
+from motif.plan.text_times import tell_text_times
+from motif.plan.unmet import MOST_VALUES, row_tests, tell_of_rows, tell_unmet
 
 _LEAVES = "__motif_leaves"
 _VERDICTS = {"cannot contain aggregates": Verdict.AGGREGATE, "UNNEST": Verdict.ROWS}
@@ -197,6 +198,11 @@ class DuckSource:
         rest = f"WHERE {chosen} GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT {MOST_VALUES}"
         return self._asked(self.select(f"CAST({value} AS VARCHAR), count(*)", rest))
 
+    def sample(self, expr: Expr, rows: int) -> list[str]:
+        """Some values that are not NULL, as texts."""
+        value = row_sql(expr)
+        return [text for (text,) in self._asked(self.select(value, f"WHERE {value} IS NOT NULL LIMIT {rows}"))]
+
     def _asked(self, sql: str) -> list[Any]:
         """Rows that DuckDB gives; of files that have not changed it is asked once."""
         try:
@@ -270,6 +276,7 @@ def run_program(
     progress: Progress | None = None,
 ) -> pa.Table:
     """Matches of one planned clause: sorted here if the rows fit into memory, else by DuckDB."""
+    tell_text_times(program, source)
     with user_errors(program.query.source):
         execution = execution_of(program, source, asked_of(program, source), costs=costs, wanted=wanted)
         return matched(program, source, execution, progress)
@@ -489,7 +496,7 @@ def statement_errors(statement: Statement, tables: Mapping[str, Any], *, rows: b
                 return unknown
             program, source = plan_clause(database, statement, clause)
             if rows:
-                tell_unmet(row_tests(program), source, statement.text)
+                tell_of_rows(program, source)
             database.add(clause.name, empty_result(program, source))
         _check_outer(database, statement)
     except MotifError as error:
@@ -510,6 +517,30 @@ def statement_plans(
         plans.append(PlannedQuery(program, execution.planned))
         database.add(clause.name, empty_result(program, source))
     return plans
+
+
+def clause_errors(data: Any, query: RowQuery, *, rows: bool = False) -> list[MotifError]:
+    """What is wrong with a clause over one table or file, found without reading a row unless `rows` is set."""
+    try:
+        source = DuckSource(Database({"data": data}), "", quoted("data"))
+        if unknown := bind_errors(query, source.schema):
+            return unknown
+        program = plan(query, source)
+        if rows:
+            tell_of_rows(program, source)
+        empty_result(program, source)
+    except MotifError as error:
+        return [error]
+    return []
+
+
+def clause_plan(data: Any, query: RowQuery, *, wanted: Strategy | None = None) -> PlannedQuery:
+    """How a clause over one table or file will run; no row is read."""
+    if errors := clause_errors(data, query):
+        raise errors[0]
+    source = DuckSource(Database({"data": data}), "", quoted("data"))
+    program = plan(query, source)
+    return PlannedQuery(program, execution_of(program, source, asked_of(program, source), wanted=wanted).planned)
 
 
 def match_table(data: Any, query: RowQuery, *, costs: Costs = COSTS, wanted: Strategy | None = None) -> pa.Table:

@@ -39,6 +39,7 @@ from motif.hosts.given_files import Files, files_of, is_remote, literal, reader_
 from motif.hosts.interrupt import answered, heard
 from motif.hosts.kept_plans import kept, version_of
 from motif.hosts.temporary import fresh_folder
+from motif.lang.misspelt import slip_in_sql
 from motif.slips import tell
 
 BATCH_ROWS = 1 << 18
@@ -80,6 +81,8 @@ class Refused(HostError):
         place: dict[str, Any] = {"source": source, "span": span, "hint": hint}
         match self.kind:
             case "ParserException":
+                if source and span and (slip := slip_in_sql(source, span.start, "duckdb")):
+                    place["span"], place["hint"] = slip
                 return QuerySyntaxError(first, **place)
             case "PermissionException":
                 place["hint"] = PASS_THE_FILE

@@ -7,9 +7,10 @@ from collections.abc import Callable
 
 from motif.errors import did_you_mean, perhaps
 
-_OF_PATTERNS = ("PREV", "NEXT", "FIRST", "LAST", "CLASSIFIER", "MATCH_NUMBER")
+_OF_PATTERNS = ("PREV", "NEXT", "FIRST", "LAST", "CLASSIFIER", "MATCH_NUMBER", "COUNT", "SUM", "AVG", "MIN", "MAX")
 _NAMED = re.compile(r'"((?:[^"]|"")+)"')
 _A_TIME = "write it like '2026-03-01 09:00:00' or '2026-03-01'"
+_TEXT_TIME = "make the text a time: CAST it if it is like 2026-03-01 09:00:00, else strptime(text, '%d/%m/%Y %H:%M')"
 _ONE_SIDE = "CAST one side to the type of the other"
 
 
@@ -38,12 +39,20 @@ def _no_name(what: str) -> Callable[[re.Match[str], str], str]:
 
 def _wrong_types(found: re.Match[str], _rest: str) -> str:
     types = found[2].replace("_LITERAL", "").replace(", ", " and ")
-    hint = (
-        _ONE_SIDE
-        if not found[1][0].isalpha()
-        else "CAST the arguments to types that it takes, and give no more than it takes"
-    )
+    hint = "CAST the arguments to types that it takes, and give no more than it takes"
+    if not found[1][0].isalpha():
+        hint = _side_hint(types)
     return f"{found[1]} does not take {types}\n{hint}"
+
+
+def _not_comparable(one: str, other: str) -> str:
+    return f"cannot compare {one} with {other}\n{_side_hint(f'{one} {other}')}"
+
+
+def _side_hint(types: str) -> str:
+    """What makes two values comparable."""
+    is_text = re.search(r"\b(VARCHAR|STRING)\b", types)
+    return _TEXT_TIME if is_text and re.search(r"\b(INTERVAL|TIMESTAMP|DATE)\b", types) else _ONE_SIDE
 
 
 def _with_hint(hint: str) -> Callable[[re.Match[str], str], str]:
@@ -57,7 +66,7 @@ _WORDS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], str], str]], ...] 
     (re.compile(r"No function matches the given name and argument types '([^(]+)\((.+)\)'"), _wrong_types),
     (
         re.compile(r"Cannot compare values of type (\w+) and type (\w+)"),
-        lambda found, _: f"cannot compare {found[1]} with {found[2].removesuffix('_LITERAL')}\n{_ONE_SIDE}",
+        lambda found, _: _not_comparable(found[1], found[2].removesuffix("_LITERAL")),
     ),
     (
         re.compile("Window functions are not supported here|.*cannot contain window functions"),

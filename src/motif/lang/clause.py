@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import NoReturn, TypeVar
 
 from motif.errors import LimitExceeded, MotifError, QueryBindError, UnsupportedQuery
-from motif.ir.expr import At, Column, Expr, Interval, walk
+from motif.ir.expr import At, Column, Expr, Interval, Mode, walk
 from motif.ir.pattern import Empty, Pattern, variables
 from motif.ir.query import Define, Key, MatchMode, Measure, Order, RowQuery, Rows, Skip, SkipTo, Subset, Within
 from motif.lang.check import check_query
@@ -238,6 +238,9 @@ class _ClauseParser:
         cursor.expect_word("PER", "after ROW" if one else "after ROWS", "write PER MATCH")
         cursor.expect_word("MATCH", "after PER")
         if one:
+            if cursor.at_word("SHOW", "OMIT", "WITH"):
+                message = f"{cursor.peek().text.upper()} belongs to ALL ROWS PER MATCH"
+                cursor.fail(message, hint="leave it out: ONE ROW PER MATCH gives a row for empty matches, too")
             return Rows.ONE
         for words, rows in _EMPTY_MATCHES.items():
             if cursor.accept_word(*words):
@@ -318,10 +321,13 @@ def _short(text: str) -> str:
 def _leftover_hint(cursor: Cursor, part: Part) -> str | None:
     """What people often mean by a token that is left over."""
     token = cursor.peek()
-    if words := meant(token):
+    if (words := meant(token)) and not token.is_word("WITH"):
         return f"did you mean {words}?"
     if part is Part.ROWS:
         return "write SHOW EMPTY MATCHES, OMIT EMPTY MATCHES or WITH UNMATCHED ROWS"
+    mode = cursor.tokens[cursor.pos - 2]
+    if part is Part.MEASURES and mode.is_word(*Mode) and cursor.previous.kind is Kind.NAME:
+        return f"write {mode.text.upper()} LAST({cursor.previous.text})"
     if token.kind is Kind.STRING and cursor.tokens.dialect == "spark" and token.text.startswith('"'):
         return "in Spark SQL double quotes make a string; quote names with backticks"
     is_list = part in (Part.PARTITION, Part.ORDER, Part.MEASURES, Part.SUBSET, Part.DEFINE)

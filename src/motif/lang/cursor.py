@@ -6,6 +6,7 @@ from typing import NoReturn
 
 from motif.errors import MotifError, QuerySyntaxError, Span
 from motif.lang.lexer import Kind, Token, Tokens
+from motif.lang.misspelt import slip_near
 
 
 class Cursor:
@@ -111,7 +112,14 @@ class Cursor:
         error: type[MotifError] = QuerySyntaxError,
     ) -> NoReturn:
         """Raise with the source line; the current token is marked where no span is given."""
-        raise error(message, source=self.tokens.source, span=span or self.peek().span, hint=hint)
+        span = span or self.peek().span
+        if error is QuerySyntaxError and not (hint or "").startswith("did you mean"):
+            index = next((i for i, token in enumerate(self.tokens.items) if token.span.end > span.start), self.end)
+            if found := slip_near(self.tokens, index, message):
+                slip, hint = found
+                if slip.span.start != span.start:
+                    message, span = f"{describe(slip)} does not fit here", slip.span
+        raise error(message, source=self.tokens.source, span=span, hint=hint)
 
     def fail_between_queries(self) -> NoReturn:
         """Raise that a query begins where the one before it is not ended."""

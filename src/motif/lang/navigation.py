@@ -162,8 +162,8 @@ class NavigationParser(Cursor, ABC):
             self.fail(message, hint=f"write {inner}({outer}(x)): first the row, then the step", error=QueryBindError)
         if outer == inner:
             self.fail(message, hint=f"write {outer}(x, 2)", error=QueryBindError)
-        hint = f"{outer} takes one FIRST(x) or LAST(x) as a whole, or columns of one row"
-        self.fail(message, hint=hint, error=QueryBindError)
+        taken = "columns of one row" if outer in _ENDS else "one FIRST(x) or LAST(x) as a whole, or columns of one row"
+        self.fail(message, hint=f"{outer} takes {taken}; combine the results outside", error=QueryBindError)
 
     def _step(self, start: int) -> At:
         name = self.next().text.upper()
@@ -250,7 +250,7 @@ class NavigationParser(Cursor, ABC):
                 what = f"columns of {var}" if var is not None else "columns of any row"
                 rows = f"rows of {node.var}" if node.var is not None else "all rows"
                 message = f"FILTER names {what}, but {node.name.upper()} reads {rows}"
-                self.fail(message, span, "qualify both alike", QueryBindError)
+                self.fail(message, span, _alike(node, var), QueryBindError)
         self.expect_op(")", "at the end of FILTER ( )")
         return condition
 
@@ -325,7 +325,8 @@ class NavigationParser(Cursor, ABC):
             other = {"PREV": "use NEXT", "NEXT": "use PREV"}.get(function, "count from the other end")
             self.fail("an offset can not be negative", hint=other)
         if token.kind is not Kind.NUMBER or not token.value.isdecimal():
-            self.fail_expected(f"a whole number as the offset of {function}", "the offset is a literal: PREV(x, 2)")
+            hint = f"the offset is a literal: {function}(x, 2)"
+            self.fail_expected(f"a whole number as the offset of {function}", hint)
         self.next()
         limit = self.tokens.limits.navigation_offset
         digits = token.value.lstrip("0") or "0"
@@ -354,3 +355,10 @@ class NavigationParser(Cursor, ABC):
             if filtered:
                 hint = "FILTER stands behind aggregates"
             self.fail(f"{start.text.upper()} is not offered {self.inside}", hint=hint, error=UnsupportedQuery)
+
+
+def _alike(node: Aggregate, var: str | None) -> str:
+    """How an aggregate is written that reads the rows which its FILTER names."""
+    if var is None:
+        return f"qualify both alike: {node.var}. in FILTER"
+    return f"write COUNT({var}.*)" if node.arg is None else f"qualify both alike: {var}. in {node.name.upper()}( )"

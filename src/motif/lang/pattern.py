@@ -9,6 +9,7 @@ from motif.errors import LimitExceeded, Span
 from motif.ir.pattern import Anchor, Choice, Empty, Exclude, Pattern, Permute, Repeat, Seq, Var, variables
 from motif.lang.cursor import Cursor, describe, fold
 from motif.lang.lexer import Kind, Token, Tokens
+from motif.lang.misspelt import meant_for
 from motif.lang.quantifier import read_bounds
 
 _UNBOUNDED = {"*": 0, "+": 1}
@@ -146,6 +147,9 @@ class _PatternParser(Cursor):
             self.fail(f"the quantifier {token.text} follows nothing", token.span, "write it after a variable: A+")
         hint = None
         if token.is_op(","):
+            before = self.tokens[self.tokens.parent[self.pos - 1] - 1]
+            if meant_for(before, ("PERMUTE",)):
+                self.fail(f"{describe(before)} has no meaning before (", before.span, "did you mean PERMUTE?")
             hint = "variables follow each other without commas: PATTERN (A B C)"
         elif token.is_op("&"):
             hint = "put both conditions into one DEFINE, with AND"

@@ -8,6 +8,7 @@ from typing import NoReturn
 from motif.errors import QuerySyntaxError, UnsupportedQuery
 from motif.lang.cursor import Cursor, describe
 from motif.lang.lexer import Kind, Token, Tokens
+from motif.lang.misspelt import meant_for
 
 _BEFORE_TABLE = ("FROM", "JOIN")
 _CLAUSE_WORDS = ("FROM", "SELECT", "WHERE", "GROUP", "HAVING", "ORDER", "WINDOW", "QUALIFY", "LIMIT", "VALUES")
@@ -52,8 +53,8 @@ def find_places(tokens: Tokens) -> list[Place]:
         token = tokens[index]
         if token.is_word(*_CLAUSE_WORDS):
             ruling[tokens.parent[index]] = token.text.upper()
-        if token.is_word("MATCH_RECOGNISE") and tokens[index + 1].is_op("("):
-            _fail(tokens, "unknown clause MATCH_RECOGNISE", token, "it is spelled MATCH_RECOGNIZE")
+        if tokens[index + 1].is_op("(") and meant_for(token, ("MATCH_RECOGNIZE",)):
+            _fail(tokens, f"unknown clause {token.text}", token, "did you mean MATCH_RECOGNIZE?")
         if token.is_word("MATCH_RECOGNIZE") and tokens[index + 1].is_op("("):
             close = tokens.closer[index + 1]
             found.append(Place(_table_before(tokens, index, ruling), index, close))

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from motif.errors import MotifError, QueryBindError, did_you_mean
+from motif.errors import MotifError, QueryBindError, did_you_mean, is_slip_of
 from motif.ir.expr import Column, Expr, transform
 from motif.ir.query import Key, RowQuery
 from motif.ir.types import Schema
+
+_CONSTANTS = ("TRUE", "FALSE", "NULL")
 
 
 class Names:
@@ -41,7 +43,8 @@ class Names:
         if node.name.casefold() in (name.casefold() for name in self.others):
             hint: str | None = f"it is a variable: name a column of it, such as {node.name}.{next(iter(self.schema))}"
         else:
-            hint = did_you_mean(node.name, (*self.schema, *self.others))
+            constants = [word for word in _CONSTANTS if is_slip_of(node.name.upper(), word)]
+            hint = did_you_mean(node.name, constants or (*self.schema, *self.others))
         return QueryBindError(f"unknown {what} {node.name}", source=self.source, span=node.span, hint=hint)
 
 

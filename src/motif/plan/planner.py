@@ -34,7 +34,7 @@ from motif.plan.scalar import (
     scale,
 )
 from motif.plan.source import Asked, HostRefusal, Source, extent, host_types
-from motif.plan.typer import Typer
+from motif.plan.typer import Typer, not_a_condition
 
 _NUMBERS = (Kind.INTEGER, Kind.FLOAT, Kind.DECIMAL)
 
@@ -122,12 +122,8 @@ def _check_row_conditions(
 def _not_a_condition(query: RowQuery, var: str, kind: Type, expr: Expr | None) -> QueryBindError:
     define = next(define for define in query.defines if define.var == var)
     span = extent(expr) if expr is not None else None
-    return QueryBindError(
-        f"DEFINE {var} must be a condition, but is of type {kind}",
-        source=query.source,
-        span=span or extent(define.condition),
-        hint="compare it with something, for example <> 0 or IS NOT NULL",
-    )
+    said = f"DEFINE {var} must be a condition, but is"
+    return not_a_condition(said, kind, query.source, span or extent(define.condition))
 
 
 def _check_constants(query: RowQuery, conditions: Sequence[Condition], schema: Schema) -> None:
@@ -257,6 +253,10 @@ def _within(query: RowQuery, time: int | None, types: Sequence[Type]) -> Span | 
         if kind.kind in (Kind.TIMESTAMP, Kind.TIMESTAMP_TZ, Kind.TIME, Kind.INTERVAL):
             return Span(time, bound.microseconds * 10 ** scale(kind))
         hint = "write a plain number for a numeric ORDER BY column"
+        if kind.kind is Kind.STRING:
+            hint = (
+                "make the text a time first: CAST( AS TIMESTAMP) if it is like 2026-03-01 09:00:00, else by its format"
+            )
     elif lane(kind) is Lane.INT and kind.kind in (Kind.INTEGER, Kind.DECIMAL):
         return Span(time, int(bound * 10 ** scale(kind) // 1))
     elif kind.kind is Kind.FLOAT:

@@ -6,7 +6,7 @@ import datetime as dt
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
-from motif.errors import MotifError, QueryBindError, UnsupportedQuery
+from motif.errors import MotifError, QueryBindError, Span, UnsupportedQuery
 from motif.ir.expr import Interval
 from motif.ir.types import Kind, Type
 from motif.plan.scalar import (
@@ -311,3 +311,10 @@ def rescaled(node: Scalar, kind: Type) -> Scalar:
 def days_to_us(node: Scalar) -> Scalar:
     """A date as a timestamp."""
     return Op("days_to_us", (node,), TIMESTAMP) if node.type.kind is Kind.DATE else node
+
+
+def not_a_condition(said: str, kind: Type, text: str, span: Span | None) -> QueryBindError:
+    """Something else stands where a condition must."""
+    example = {Kind.STRING: "= 'x' or ", Kind.INTEGER: "<> 0 or ", Kind.FLOAT: "<> 0 or ", Kind.DECIMAL: "<> 0 or "}
+    hint = f"compare it with something, for example {example.get(kind.kind, '')}IS NOT NULL"
+    return QueryBindError(f"{said} of type {kind}", source=text, span=span, hint=hint)

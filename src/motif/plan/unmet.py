@@ -14,6 +14,7 @@ from motif.errors import MotifWarning, perhaps
 from motif.ir.expr import COMPARISONS, At, Call, Column, Expr, Label, Literal, transform, walk
 from motif.plan.program import Program
 from motif.plan.source import HostRefusal, extent
+from motif.plan.text_times import Texts, tell_text_times
 from motif.slips import tell
 
 SHOWN = 6
@@ -34,6 +35,10 @@ class Answers(Protocol):
         ...
 
 
+class Looked(Answers, Texts, Protocol):
+    """What a host can say of the rows and of the columns of an input."""
+
+
 @dataclass(frozen=True, slots=True)
 class Test:
     """What one row must fulfil by itself so that a variable may bind it."""
@@ -44,6 +49,12 @@ class Test:
     within: tuple[Expr, ...] = ()
     """What chooses the rows that are looked at, such as their class."""
     what: str = "row"
+
+
+def tell_of_rows(program: Program, source: Looked) -> None:
+    """All that the rows tell, read for nothing else: for `check`."""
+    tell_text_times(program, source)
+    tell_unmet(row_tests(program), source, program.query.source)
 
 
 def tell_unmet(tests: Sequence[Test], answers: Answers, source: str) -> None:
@@ -117,7 +128,7 @@ def listed(found: Sequence[tuple[str, int | None]], unit: str = "") -> str:
         return "always NULL"
     shown = [repr(value[:40]) for value, _ in found]
     for number, (_, count) in enumerate(found):
-        shown[number] += "" if count is None else f" ({count:,}{'' if number else unit})"
+        shown[number] += "" if count is None else f" ({count:,}{'' if number else unit[:-1] if count == 1 else unit})"
     if len(shown) > SHOWN:
         return f"{', '.join(shown[:SHOWN])} and {len(shown) - SHOWN} more"
     return " and ".join(part for part in (", ".join(shown[:-1]), shown[-1]) if part)

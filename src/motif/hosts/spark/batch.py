@@ -28,6 +28,7 @@ from motif.ir.expr import Call, Column, Expr, HostAggregate, Verbatim, transform
 from motif.ir.query import RowQuery
 from motif.ir.render import render_row_sql
 from motif.ir.types import Schema, Type
+from motif.lang.misspelt import slip_in_sql
 from motif.lang.splice import Spliced
 from motif.lang.statement import Clause, Statement
 from motif.plan.bind import bind_errors
@@ -39,7 +40,7 @@ from motif.plan.physical.planned import PlannedQuery
 from motif.plan.planner import plan
 from motif.plan.program import Program
 from motif.plan.source import HostRefusal, Verdict
-from motif.plan.unmet import MOST_VALUES, row_tests, tell_unmet
+from motif.plan.unmet import MOST_VALUES, tell_of_rows
 
 _MATCH, _ROW = "__motif_match", "__motif_row"
 _UNSTEADY = frozenset(
@@ -171,6 +172,10 @@ class SparkSource:
         texts = rows.select([expr]).select(f.col("c0").cast("string").alias("value")).dropna()
         counted = texts.groupBy("value").count().orderBy(f.desc("count"), "value")
         return [(value, count) for value, count in _rows(counted.limit(MOST_VALUES))]
+
+    def sample(self, expr: Expr, rows: int) -> list[str]:
+        """Some values that are not NULL, as texts: one job."""
+        return [text for (text,) in _rows(self.select([expr]).dropna().limit(rows))]
 
     def is_steady(self, expr: Expr) -> bool:
         return not any(word in _UNSTEADY for word in words_of(expr))
@@ -331,7 +336,7 @@ def statement_errors(statement: Statement, session: SparkSession, *, rows: bool 
                 return unknown
             if rows and not frame.isStreaming:
                 source = SparkSource(frame)
-                tell_unmet(row_tests(plan(clause.query, source)), source, statement.text)
+                tell_of_rows(plan(clause.query, source), source)
             frames[clause.name] = matched(frame, clause.query)
         around(statement, session, frames)
     except MotifError as error:
@@ -351,10 +356,38 @@ def statement_plans(
         frame = clause_input(statement, clause, session, frames)
         source = SparkSource(frame)
         program = plan(clause.query, source)
-        chosen = stream_plan(program, source, wanted) if frame.isStreaming else row_plan(program, source, wanted).plan
-        plans.append(PlannedQuery(program, chosen))
+        plans.append(_planned(program, source, wanted))
         frames[clause.name] = run_program(program, source)
     return plans
+
+
+def clause_errors(frame: DataFrame, query: RowQuery, *, rows: bool = False) -> list[MotifError]:
+    """What is wrong with a clause over a DataFrame; Spark analyses, no row is read unless `rows` is set."""
+    source = SparkSource(frame)
+    try:
+        if unknown := bind_errors(query, source.schema):
+            return unknown
+        program = plan(query, source)
+        if rows and not frame.isStreaming:
+            tell_of_rows(program, source)
+        run_program(program, source)
+    except MotifError as error:
+        return [error]
+    return []
+
+
+def clause_plan(frame: DataFrame, query: RowQuery, *, wanted: Strategy | None = None) -> PlannedQuery:
+    """How a clause over a DataFrame will run; no job is run."""
+    if errors := clause_errors(frame, query):
+        raise errors[0]
+    source = SparkSource(frame)
+    return _planned(plan(query, source), source, wanted)
+
+
+def _planned(program: Program, source: SparkSource, wanted: Strategy | None) -> PlannedQuery:
+    is_stream = source.frame.isStreaming
+    chosen = stream_plan(program, source, wanted) if is_stream else row_plan(program, source, wanted).plan
+    return PlannedQuery(program, chosen)
 
 
 def clause_input(
@@ -401,8 +434,12 @@ def _mistake(error: PySparkException, session: SparkSession, statement: Statemen
     if error.getCondition() == "TABLE_OR_VIEW_NOT_FOUND":
         name = (error.getMessageParameters() or {}).get("relationName", "").strip("`")
         hint = did_you_mean(name, tables_beside(name, session))
-    kind = QuerySyntaxError if isinstance(error, ParseException) else QueryBindError
-    return kind(message, source=statement.text, span=_place(error, statement, span), hint=hint)
+    place = _place(error, statement, span)
+    if not isinstance(error, ParseException):
+        return QueryBindError(message, source=statement.text, span=place, hint=hint)
+    if slip := place and slip_in_sql(statement.text, place.start, "spark"):
+        place, hint = slip
+    return QuerySyntaxError(message, source=statement.text, span=place, hint=hint)
 
 
 def _place(error: PySparkException, statement: Statement, span: Span | None) -> Span | None:

@@ -7,6 +7,7 @@ from motif.ir.event import Duration, EventCount, Item, Pick, PickMode
 from motif.ir.expr import At, Column, Expr
 from motif.lang.cursor import Cursor, describe
 from motif.lang.lexer import Kind, Token, Tokens
+from motif.lang.misspelt import meant_for
 from motif.lang.scope import Place
 from motif.lang.snoop.duration import at_number, read_duration
 from motif.lang.snoop.expression import EventExpressionParser
@@ -167,6 +168,8 @@ def read_consuming(tokens: Tokens, pos: int, end: int, names: Names) -> tuple[tu
 
 def _consumed(cursor: Cursor, names: Names) -> str:
     token = cursor.expect_name("a variable, ALL or NONE after CONSUMING", "write CONSUMING a, b")
+    if names.find(token.value) is None and (meant := meant_for(token, ("ALL", "NONE"))):
+        cursor.fail(f"{describe(token)} is not a variable of the pattern", token.span, f"did you mean {meant[0]}?")
     name = variable(cursor, token, names)
     if name in names.negated:
         message = f"{describe(token)} is a variable of NOT: there is no event to consume"

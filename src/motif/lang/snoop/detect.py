@@ -6,6 +6,7 @@ import re
 
 from motif.errors import MotifError, perhaps
 from motif.lang.lexer import Dialect, Kind, Tokens, tokenize
+from motif.lang.misspelt import meant_for
 from motif.lang.snoop.duration import GLUED_UNITS
 from motif.lang.snoop.pattern import OPERATORS, at_operator
 
@@ -39,19 +40,19 @@ def looks_like_events(text: str) -> bool:
     """Whether a text that is no clause was rather meant for an event query: it begins like one."""
     found = re.match(r"\s*(\w+)", _COMMENTS.sub(" ", text))
     word = found[1].upper() if found and "match_recognize" not in text.lower() else ""
-    return word in ("FROM", *OPERATORS) or (word != "" and perhaps(word, ("SELECT",)) is not None)
+    return word in ("FROM", *OPERATORS) or (word != "" and perhaps(word, ("SELECT", "DEFINE", "PATTERN")) is not None)
 
 
 def _is_event_query(tokens: Tokens) -> bool:
     first = tokens[0]
     if first.is_word("DEFINE"):
         return True
-    if first.is_word("PATTERN"):
-        return tokens[1].is_word(*_SHORT_FORMS)
+    if first.is_word("PATTERN") or (meant_for(first, ("PATTERN",)) and tokens[1].is_word(*_SHORT_FORMS)):
+        return tokens[1].kind is Kind.NAME
     clause = any(
         token.is_word("MATCH_RECOGNIZE") and tokens[index + 1].is_op("(") for index, token in enumerate(tokens.items)
     )
-    if clause or not first.is_word("SELECT"):
+    if clause or not (first.is_word("SELECT") or meant_for(first, ("SELECT", "DEFINE"))):
         return False
     places = (index for index, token in enumerate(tokens.items) if _is_from(tokens, index) and token.kind is Kind.NAME)
     at = next(places, len(tokens))

@@ -10,6 +10,7 @@ from motif.errors import LimitExceeded, UnsupportedQuery
 from motif.lang.cursor import Cursor, describe
 from motif.lang.interval import CALENDAR, FIXED, Calendar, at_interval, read_interval, short_unit
 from motif.lang.lexer import Kind, tokenize
+from motif.lang.misspelt import meant_for
 
 _LONGEST = 2**63 - 1
 _SECOND = FIXED["SECOND"]
@@ -22,6 +23,7 @@ GLUED_UNITS = frozenset(
     HRS HOUR HOURS D DAY DAYS W WEEK WEEKS""".split()
 )
 """Units that may touch their number."""
+_UNITS = tuple(sorted(GLUED_UNITS - {"M", "S", "H", "D", "W"}))
 
 
 def read_duration(cursor: Cursor, what: str, bare_seconds: bool = False) -> int:
@@ -69,7 +71,8 @@ def _amounts(cursor: Cursor, what: str, bare_seconds: bool) -> int:
             text = cursor.previous.text
             counts = not bare_seconds and what.isupper()  # WITHIN
             hint = f"write {text} min, or {text} EVENTS" if counts else f"write {text} s or {text} min"
-            hint = _unit_meant(cursor) or hint
+            if meant := _unit_meant(cursor):
+                cursor.fail(f"{describe(cursor.peek())} is not a unit of time", hint=meant)
             cursor.fail(f"{describe(cursor.previous)} has no unit of time", cursor.span_from(start), hint)
         if unit in CALENDAR:
             message = f"{what} needs a fixed length of time, and a {unit.lower()} has none"
@@ -83,7 +86,8 @@ def _unit_meant(cursor: Cursor) -> str | None:
     token = cursor.peek()
     if token.kind is not Kind.NAME or token.quoted:
         return None
-    near = difflib.get_close_matches(token.value.upper(), GLUED_UNITS, n=1, cutoff=0.75)
+    word = token.value.upper()
+    near = meant_for(token, _UNITS) or difflib.get_close_matches(word, _UNITS, n=1, cutoff=0.75)
     return f"did you mean {near[0].lower()}?" if near else None
 
 

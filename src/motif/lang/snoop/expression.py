@@ -12,6 +12,7 @@ from motif.ir.expr import Aggregate, At, Call, Column, End, Expr, Mode
 from motif.lang.cursor import describe
 from motif.lang.expression import ExpressionParser
 from motif.lang.lexer import Kind, Token, Tokens
+from motif.lang.misspelt import meant_for
 from motif.lang.scope import Argument, Place, Scope
 from motif.lang.snoop.names import Names
 from motif.lang.snoop.pattern import SECTIONS
@@ -50,11 +51,16 @@ class EventExpressionParser(ExpressionParser):
         shown = describe(token)
         if self.names.find(token.value) is not None:
             hint = f"name one of its attributes: {shown}.x"
+            called = self.tokens[self.tokens.parent[self.pos - 1] - 1]
+            if self.peek(-2).is_op("(") and meant_for(called, ("COUNT",)):
+                hint = f"did you mean COUNT({shown})?"
             self.fail(f"{shown} is a variable, not a value", token.span, hint, QueryBindError)
         names = self.names.all
         hint = f"write {names[0]}.{shown}"
         if token.quoted:
             hint = f"a text stands in single quotes: '{token.value}'"
+        elif meant := meant_for(token, ("NOT", "CASE", "TRUE", "FALSE", "NULL")):
+            hint = f"did you mean {meant[0]}?"
         elif self._is_compared():
             hint += f", or '{shown}' in single quotes if it is a text"
         elif len(names) > 1:

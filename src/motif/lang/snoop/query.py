@@ -13,6 +13,7 @@ from motif.errors import LimitExceeded, MotifError, QuerySyntaxError, Span, perh
 from motif.ir.event import Conjunction, Disjunction, Event, EventQuery, Pattern, Sequence
 from motif.lang.cursor import Cursor, describe
 from motif.lang.lexer import Dialect, Kind, Tokens, tokenize
+from motif.lang.misspelt import meant_for
 from motif.lang.scope import Place
 from motif.lang.snoop.check import check_events
 from motif.lang.snoop.clauses import read_consuming, read_items, read_picks, read_within
@@ -28,6 +29,7 @@ _SHORT_FORMS: dict[str, Callable[[tuple[Pattern, ...], Span], Pattern]] = {
     "CONJUNCTION": Conjunction,
     "DISJUNCTION": Disjunction,
 }
+_OF_RESULTS = ("GROUP", "ORDER", "HAVING", "LIMIT")
 _START = "write SELECT * FROM SEQ(A a; B b) ..."
 
 
@@ -125,7 +127,7 @@ class _QueryParser(Cursor):
         return Event(token.value, token.value, span=token.span)
 
     def _select(self) -> None:
-        meant = perhaps(self.peek().text, ("SELECT",))
+        meant = perhaps(self.peek().text, ("SELECT", "DEFINE", "PATTERN"))
         self.expect_word("SELECT", "or PATTERN at the start of the query", meant or _START)
         start = self.pos
         at = self._find_from()
@@ -244,8 +246,8 @@ class _QueryParser(Cursor):
             hint = perhaps(token.text, SECTIONS) or "a pattern of several events is written SEQ(A a; B b)"
         if token.is_op(","):
             hint = "put the events into SEQ( ), ALL( ) or OR( )"
-        if token.is_word("GROUP", "ORDER", "HAVING", "LIMIT"):
-            hint = "do that with the result of the query"
+        if word := next((each for each in _OF_RESULTS if token.is_word(each) or meant_for(token, (each,))), None):
+            hint = f"an event query has no {word}: do that with its result"
         self.fail(f"{describe(token)} does not fit here", hint=hint)
 
     def _where(self) -> None:

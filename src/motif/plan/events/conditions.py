@@ -12,13 +12,13 @@ from dataclasses import dataclass, replace
 from motif.errors import QueryBindError, UnsupportedQuery
 from motif.ir.event import EventQuery, PickMode
 from motif.ir.expr import Aggregate, At, Call, End, Expr, Literal, transform, walk
-from motif.ir.types import Kind
+from motif.ir.types import Kind, Type
 from motif.plan.conditions import HostColumns, Lifter, as_on_one_row, with_absent
 from motif.plan.constants import constant
 from motif.plan.events.functions import FunctionCondition, asked_condition, function_condition
 from motif.plan.scalar import Base, Const, Fold, Place, Read, Scalar, scalars
 from motif.plan.source import Source, extent, host_types
-from motif.plan.typer import Typer
+from motif.plan.typer import Typer, not_a_condition
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,13 +191,13 @@ class Typed:
             return
         [kind] = host_types(self.query.source, [as_on_one_row(condition.expr)], self.source)
         if kind.kind not in (Kind.BOOLEAN, Kind.NULL):
-            raise not_a_condition(self.query, condition.expr, str(kind))
+            raise not_where(self.query, condition.expr, kind)
 
     def scalar(self, condition: Condition) -> Scalar:
         assert condition.scalar is not None
         node = self.typer.typed(with_absent(condition.scalar, self.columns, self.source))
         if node.type.kind not in (Kind.BOOLEAN, Kind.NULL):
-            raise not_a_condition(self.query, condition.expr, str(node.type))
+            raise not_where(self.query, condition.expr, node.type)
         for inner in scalars(node):
             if isinstance(inner, Read) and inner.type.kind is Kind.OTHER:
                 raise UnsupportedQuery(
@@ -209,11 +209,6 @@ class Typed:
         return node
 
 
-def not_a_condition(query: EventQuery, expr: Expr, kind: str) -> QueryBindError:
+def not_where(query: EventQuery, expr: Expr, kind: Type) -> QueryBindError:
     """WHERE has something else than a condition in it."""
-    return QueryBindError(
-        f"WHERE needs conditions, but this is of type {kind}",
-        source=query.source,
-        span=extent(expr),
-        hint="compare it with something, for example <> 0 or IS NOT NULL",
-    )
+    return not_a_condition("WHERE needs conditions, but this is", kind, query.source, extent(expr))

@@ -14,7 +14,7 @@ from motif.plan.bind import Names
 from motif.plan.calls import judge_events
 from motif.plan.conditions import HostColumns
 from motif.plan.elapsed import elapsed_outputs, with_elapsed
-from motif.plan.events.conditions import Condition, EventLifter, Typed, not_a_condition, split_conditions
+from motif.plan.events.conditions import Condition, EventLifter, Typed, not_where, split_conditions
 from motif.plan.events.keys import is_implied, key_parts
 from motif.plan.events.outputs import Edge, EventLeaf, Rank, plan_outputs
 from motif.plan.events.places import RANK, first_names, last_names, sortable, visible
@@ -27,6 +27,14 @@ from motif.plan.source import Source, extent, host_types
 from motif.plan.typer import Typer
 
 TIMES = frozenset({Kind.TIMESTAMP, Kind.TIMESTAMP_TZ, Kind.DATE})
+
+_A_TIME = {
+    Kind.STRING: "make it one where the events come from, and say how it is written, such as strptime(ts, '%d/%m/%Y') "
+    "in DuckDB, to_timestamp(ts, 'dd/MM/yyyy') in Spark, pd.to_datetime(..., format=...) in pandas",
+    Kind.INTEGER: "make it one where the events come from, such as to_timestamp(seconds)",
+    Kind.FLOAT: "make it one where the events come from, such as to_timestamp(seconds)",
+}
+"""How a column becomes a time."""
 
 
 def plan_events(
@@ -100,7 +108,7 @@ def _bind_stream(stream: Stream, schema: Schema, query: EventQuery) -> Stream:
     if schema[time].kind not in TIMES:
         raise QueryBindError(
             f"time={time!r} is of type {schema[time]}, not a time",
-            hint="name a timestamp or date column; make one from a number or text before (CAST, to_timestamp)",
+            hint=_A_TIME.get(schema[time].kind, "name a timestamp or date column"),
         )
     kind = stream.type
     if kind is not None and kind not in schema and kind.casefold() not in folded and not needs_type:
@@ -270,7 +278,7 @@ def _check_rows(query: EventQuery, conditions: Sequence[Condition], source: Sour
     kinds = host_types(query.source, [condition.row for condition in rows if condition.row is not None], source)
     for condition, kind in zip(rows, kinds, strict=True):
         if kind.kind not in (Kind.BOOLEAN, Kind.NULL):
-            raise not_a_condition(query, condition.expr, str(kind))
+            raise not_where(query, condition.expr, kind)
 
 
 def _is_possible(way: Way, query: EventQuery, conditions: Sequence[Condition], source: Source) -> bool:
