@@ -150,20 +150,23 @@ class Bench:
     # -- the loop alone
 
     def compiled(self) -> list[Measurement]:
-        return self._loop("compiled", compiled=True)
+        return self._loop("compiled", is_compiled=True)
 
     def plain(self) -> list[Measurement]:
-        return self._loop("plain", compiled=False)
+        return self._loop("plain", is_compiled=False)
 
-    def _loop(self, name: str, *, compiled: bool) -> list[Measurement]:
+    def _loop(self, name: str, *, is_compiled: bool) -> list[Measurement]:
         """Masks and other arguments first, then the loop with them; two measurements."""
+        from motif.engine.execution import Execution
         from motif.engine.matcher import Rows, Run, Standing
+        from motif.plan.physical.costs import COMPILED, PLAIN
 
         program, table = self._sorted_rows()
-        rows = Rows(program, table)
+        execution = Execution.of(program, COMPILED if is_compiled else PLAIN)
+        rows = Rows(program, table, execution)
         bounds = rows.bounds
         standing = Standing.of(bounds, more=False)
-        run = Run(rows, standing, compiled=compiled)
+        run = Run(rows, standing, execution.plan.match.loops)
         cpu, begin = time.process_time(), time.perf_counter()
         arguments = run._fixed_arguments(run._ints(standing.start), run._ints(standing.number))
         between_cpu, between = time.process_time(), time.perf_counter()
