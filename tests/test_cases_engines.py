@@ -15,9 +15,9 @@ import pyarrow as pa
 import pytest
 
 import motif
-from motif.plan.physical.costs import COMPILED, PLAIN
 from motif.hosts import duckdb
 from motif.lang.statement import parse_clause
+from motif.plan.physical.costs import COMPILED, PLAIN
 from motif.testing.cases import Case, ExpectedError, load_cases, same_in_order, same_rows
 from motif.testing.tables import to_arrow
 

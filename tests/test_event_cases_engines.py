@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from motif.plan.physical.costs import COMPILED, PLAIN, Costs
 from motif.errors import MotifError
 from motif.lang.snoop import parse_events
 from motif.plan.events.program import Stream
+from motif.plan.physical.costs import COMPILED, PLAIN, Costs
 from motif.testing.event_cases import FUNCTIONS, EventCase, LabelledMatch, load_event_cases
 from motif.testing.event_engines import Engine
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from motif.engine.execution import Execution
 from motif.engine.events.join_plan import planned
 from motif.engine.events.rows import EventRows
+from motif.engine.execution import Execution
 from motif.kernels import join
 from motif.kernels.known import Known, simplify
 from motif.lang.snoop import parse_events

@@ -11,12 +11,12 @@ from collections.abc import Iterator
 import pyarrow as pa
 import pytest
 
-from motif.plan.physical.costs import PLAIN
 from motif.engine.execution import Execution
 from motif.engine.session import Session
 from motif.hosts import duckdb
 from motif.hosts.duckdb_database import Database, quoted
 from motif.lang.statement import parse_clause
+from motif.plan.physical.costs import PLAIN
 from motif.plan.planner import plan
 from motif.plan.program import Program
 from motif.testing.cases import same_in_order

@@ -19,11 +19,10 @@ import pyarrow as pa
 import pytest
 
 import motif
-from motif.plan.physical.costs import PLAIN
-from motif.engine.execution import Execution
 from motif.engine.events.measures import leaves
 from motif.engine.events.rows import EventRows
 from motif.engine.events.run import find_matches
+from motif.engine.execution import Execution
 from motif.engine.order import arrange, crossing, layout
 from motif.engine.session import Session
 from motif.engine.stream.session import Emitted, Planned, StreamSession
@@ -38,6 +37,7 @@ from motif.plan.events.decision import choosing, is_eager
 from motif.plan.events.planner import plan_events
 from motif.plan.events.program import EventProgram, Stream
 from motif.plan.events.ways import Role
+from motif.plan.physical.costs import PLAIN
 from motif.plan.planner import plan
 from motif.plan.program import Program
 from motif.testing.event_engines import with_hidden_key

@@ -22,9 +22,8 @@ import pyarrow as pa
 import pytest
 
 import motif
-from motif.plan.physical.costs import PLAIN
-from motif.engine.execution import Execution
 from motif.engine.events.run import match_sorted
+from motif.engine.execution import Execution
 from motif.engine.order import arrange, crossing, layout
 from motif.engine.session import Session
 from motif.engine.stream import container
@@ -35,6 +34,7 @@ from motif.lang.snoop import parse_events
 from motif.lang.statement import parse_clause
 from motif.plan.events.planner import plan_events
 from motif.plan.events.program import EventProgram, Stream
+from motif.plan.physical.costs import PLAIN
 from motif.plan.planner import plan
 from motif.testing.fuzz import memory_source
 from motif.testing.generate import random_rows
