@@ -92,21 +92,21 @@ def test_functions_of_the_user_are_shared_by_all_tasks(stored: DataFrame) -> Non
     assert not has_exchange(motif.match(stored, KEYED))
 
 
-def test_a_larger_table_is_exchanged(stored: DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
-    from motif.hosts.spark import exchange
-
-    monkeypatch.setattr(exchange, "SET_UP_BYTES", 100)
+def test_a_larger_table_is_exchanged(stored: DataFrame, spark: SparkSession) -> None:
+    spark.conf.set("spark.motif.oneTaskBytes", "100")
     for query in (RISES, ALL_RISES, KEYED, UNKEYED):
         assert has_exchange(motif.match(stored, query))
 
 
-def test_many_small_files_are_opened_by_many_tasks(stored: DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
-    from motif.hosts.spark import exchange
-
-    monkeypatch.setattr(exchange, "SET_UP_BYTES", 6 << 20)
+def test_many_small_files_are_opened_by_many_tasks(stored: DataFrame, spark: SparkSession, tmp_path: Path) -> None:
+    """To open a file takes as long as to read a MiB; there are five."""
+    together = str(tmp_path / "one file")
+    stored.coalesce(1).write.parquet(together)
+    spark.conf.set("spark.motif.oneTaskBytes", str(6 << 20))
     assert not has_exchange(motif.match(stored, KEYED))
-    monkeypatch.setattr(exchange, "FILE_BYTES", 2 << 20)
+    spark.conf.set("spark.motif.oneTaskBytes", str(4 << 20))
     assert has_exchange(motif.match(stored, KEYED))
+    assert not has_exchange(motif.match(spark.read.parquet(together), KEYED))
 
 
 def test_explain_tells(stored: DataFrame, spark: SparkSession) -> None:

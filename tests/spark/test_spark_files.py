@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,8 +15,9 @@ import pytest
 
 import motif
 from column_values import COLUMNS, UTC
-from motif.hosts.spark import batch
+from motif.hosts.spark import exchange
 from motif.hosts.spark.files import SETTING
+from motif.plan.physical.costs import COSTS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -278,18 +280,16 @@ def test_conditions_that_spark_computes_are_left_to_spark(spark: SparkSession, t
     assert rows(found) == rows(motif.match(frame, RISES))
 
 
-def test_a_large_table_is_exchanged(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from motif.hosts.spark import exchange
-
+def test_a_large_table_is_exchanged(spark: SparkSession, tmp_path: Path) -> None:
     frame = spark.read.parquet(stored(tmp_path / "rows"))
-    monkeypatch.setattr(exchange, "MOST_BYTES", 100)
+    spark.conf.set("spark.motif.oneTaskBytes", "100")
     assert not is_read_by_itself(motif.match(frame, RISES))
 
 
 def test_what_does_not_fit_into_memory_is_sorted_on_disk(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(batch, "SORT_BYTES", 1_000)
+    monkeypatch.setattr(exchange, "COSTS", replace(COSTS, task_sort_bytes=1_000))
     found = motif.match(spark.read.parquet(stored(tmp_path / "rows")), RISES)
     assert is_read_by_itself(found)
     assert rows(found) == rows(motif.match(spark.createDataFrame(ROWS), RISES))
