@@ -45,10 +45,13 @@ def test_small_inputs_are_matched_without_a_compiler(tmp_path: Path) -> None:
 
 
 LARGE = """
-import pyarrow as pa, motif
-from motif.engine import pace
-pace.COMPILE_FROM_ROWS = pace.LOAD_FROM_ROWS = 1000
-""" + SMALL.replace("SUM(B.v) < 50", "B.v < 9")
+from dataclasses import replace
+from motif import api
+from motif.plan.physical.costs import COSTS
+costs = replace(COSTS, compile_rows=1000)
+""" + SMALL.replace("SUM(B.v) < 50", "B.v < 9").replace(
+    "motif.match(rows, clause)", "api.match(rows, clause, costs=costs)"
+)
 
 
 def test_what_was_compiled_before_needs_no_compiler(tmp_path: Path) -> None:
@@ -59,11 +62,13 @@ def test_what_was_compiled_before_needs_no_compiler(tmp_path: Path) -> None:
 
 
 EVENTS = """
-import motif
-from motif.engine.events import parallel
-parallel.SHARD_ROWS = 100
+from dataclasses import replace
+from motif import api
+from motif.options import EventOptions
+from motif.plan.physical.costs import COSTS
+costs = replace(COSTS, cores=4, shard_rows=100, events_per_call=1)
 query = "SELECT a.v AS v, b.v AS w FROM SEQ(A a; B b) WHERE [k] AND b.v > a.v WITHIN 100 s"
-assert motif.match({path!r}, query, time="t", type="c").num_rows > 100
+assert api.match({path!r}, query, EventOptions("t", "c"), costs=costs).num_rows > 100
 """
 
 

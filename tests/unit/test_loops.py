@@ -51,7 +51,7 @@ ALL_LOOPS = pytest.mark.parametrize("query", [SEQ, ONCE, ROWS], ids=["SEQ", "CON
 
 LOADING = replace(PLAIN, ready_rows=COUNT)
 """What is loaded already, or kept on disk, is used for so many rows; nothing is compiled."""
-LOADING_LATE = replace(HASTY, plain_steps=1 << 50)
+LOADING_LATE = replace(PLAIN, plain_steps=1 << 50, kept_plain_steps=50)
 """What is kept on disk is loaded after a few steps; nothing is compiled."""
 
 
@@ -215,9 +215,10 @@ def test_a_query_that_takes_many_steps(query: str, loaded: list[object]) -> None
     assert answer(query, COMPILED).equals(first)
 
 
+@pytest.mark.usefixtures("empty_disk")
 @ALL_LOOPS
 def test_steps_that_are_too_few(query: str, loaded: list[object]) -> None:
-    patient = replace(HASTY, plain_steps=10_000_000, kept_plain_steps=10_000_000)
+    patient = replace(PLAIN, plain_steps=10_000_000, kept_plain_steps=1_000, plain_join_pause=5_000)
     assert answer(query, patient).equals(answer(query, PLAIN))
     assert not loaded
 

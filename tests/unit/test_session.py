@@ -144,7 +144,8 @@ def test_next_in_a_measure_waits_for_the_row_it_reads() -> None:
     table = pa.table({"t": [1, 2, 3], "v": [10, 20, 30]})
     clause = "MATCH_RECOGNIZE (ORDER BY t MEASURES v AS v, NEXT(v) AS n PATTERN (A) DEFINE A AS v < 25)"
     given = Input(clause, table)
-    pieces = [[tuple(row.values()) for row in piece] for piece in given.row_by_row(Session(given.program))]
+    session = Session(given.program, Execution.of(given.program, PLAIN))
+    pieces = [[tuple(row.values()) for row in piece] for piece in given.row_by_row(session)]
     assert pieces == [[], [], [(10, 20)], [(20, 30)], []]
 
 
