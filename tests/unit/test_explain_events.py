@@ -104,7 +104,7 @@ def test_conditions_are_tested_early() -> None:
 
 def test_shows_what_the_host_does() -> None:
     text = words("SELECT a.x + b.x AS y FROM SEQ(A a; B b) WHERE a.x > 1", data=EVENTS)
-    for expected in ("computed from the row as", "Motif chooses the events", "crosses as Arrow", "FROM matches"):
+    for expected in ("computed from the row as", "Columns are taken as they are", "crosses as Arrow", "FROM matches"):
         assert expected in text
 
 

@@ -257,7 +257,7 @@ def test_a_stream_that_takes_many_steps(query: str, loaded: list[object]) -> Non
     loaded.clear()
     forget_loops()
     planned, rows = planned_for(query)
-    session = StreamSession(planned, costs=HASTY)
+    session = StreamSession(planned, costs=replace(HASTY, plain_join_pause=5_000, plain_search_pause=5_000))
     found = pushed(session, rows.slice(0, 200), 100)
     assert not loaded  # steps too small to gain anything
     found += pushed(session, rows.slice(200), 600)
