@@ -40,14 +40,14 @@ def spark_session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSes
 def spark(spark_session: SparkSession) -> SparkSession:
     """The session with one shuffle partition, whatever a test before has set; the smallest table is exchanged."""
     spark_session.conf.set("spark.sql.shuffle.partitions", "1")
-    spark_session.conf.set("spark.motif.oneTaskBytes", "0")
+    spark_session.conf.set("spark.motif.costs", '{"one_task_bytes": 0}')
     return spark_session
 
 
 @pytest.fixture
 def small_tables(spark: SparkSession) -> None:
     """Tables of tests are what they are: too small to be exchanged."""
-    spark.conf.unset("spark.motif.oneTaskBytes")
+    spark.conf.unset("spark.motif.costs")
 
 
 @pytest.fixture(autouse=True)

@@ -13,7 +13,6 @@ from event_frames import NUMBER, in_place, in_some_order, numbered, numbers, rea
 
 from motif.errors import MotifError, UnsupportedQuery
 from motif.ir.event import EventQuery
-from motif.plan.physical.costs import COSTS
 from motif.plan.physical.exact import why_not_slices
 from motif.testing.event_bindings import TooLong
 from motif.testing.event_engines import Engine
@@ -73,11 +72,9 @@ def reference(query: EventQuery, events: Sequence[Mapping[str, Any]]) -> list[di
     return matches
 
 
-def test_random_queries_in_time_slices(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_random_queries_in_time_slices(spark: SparkSession) -> None:
     """Slices as short as can be, so that most matches reach over several."""
-    from motif.hosts.spark import exchange
-
-    monkeypatch.setattr(exchange, "COSTS", replace(COSTS, slice_windows=1, shortest_slice=1))
+    spark.conf.set("spark.motif.costs", '{"one_task_bytes": 0, "slice_windows": 1, "shortest_slice": 1}')
     spark.conf.set("spark.sql.shuffle.partitions", "2")
     frames, expected, shown = {}, {}, {}
     for seed in count(9000):

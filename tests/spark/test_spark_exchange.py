@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -93,7 +94,7 @@ def test_functions_of_the_user_are_shared_by_all_tasks(stored: DataFrame) -> Non
 
 
 def test_a_larger_table_is_exchanged(stored: DataFrame, spark: SparkSession) -> None:
-    spark.conf.set("spark.motif.oneTaskBytes", "100")
+    spark.conf.set("spark.motif.costs", '{"one_task_bytes": 100}')
     for query in (RISES, ALL_RISES, KEYED, UNKEYED):
         assert has_exchange(motif.match(stored, query))
 
@@ -102,9 +103,9 @@ def test_many_small_files_are_opened_by_many_tasks(stored: DataFrame, spark: Spa
     """To open a file takes as long as to read a MiB; there are five."""
     together = str(tmp_path / "one file")
     stored.coalesce(1).write.parquet(together)
-    spark.conf.set("spark.motif.oneTaskBytes", str(6 << 20))
+    spark.conf.set("spark.motif.costs", json.dumps({"one_task_bytes": 6 << 20}))
     assert not has_exchange(motif.match(stored, KEYED))
-    spark.conf.set("spark.motif.oneTaskBytes", str(4 << 20))
+    spark.conf.set("spark.motif.costs", json.dumps({"one_task_bytes": 4 << 20}))
     assert has_exchange(motif.match(stored, KEYED))
     assert not has_exchange(motif.match(spark.read.parquet(together), KEYED))
 
@@ -117,4 +118,4 @@ def test_explain_tells(stored: DataFrame, spark: SparkSession) -> None:
     for query in (KEYED, UNKEYED):
         text = " ".join(str(motif.explain(query, data=stored)).split())
         assert "nothing: the table is small" in text
-        assert "there are few events" in text
+        assert "sequential: one task does all the work; the table is small" in text

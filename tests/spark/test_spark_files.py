@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,9 +14,7 @@ import pytest
 
 import motif
 from column_values import COLUMNS, UTC
-from motif.hosts.spark import exchange
 from motif.hosts.spark.files import SETTING
-from motif.plan.physical.costs import COSTS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -282,14 +279,12 @@ def test_conditions_that_spark_computes_are_left_to_spark(spark: SparkSession, t
 
 def test_a_large_table_is_exchanged(spark: SparkSession, tmp_path: Path) -> None:
     frame = spark.read.parquet(stored(tmp_path / "rows"))
-    spark.conf.set("spark.motif.oneTaskBytes", "100")
+    spark.conf.set("spark.motif.costs", '{"one_task_bytes": 100}')
     assert not is_read_by_itself(motif.match(frame, RISES))
 
 
-def test_what_does_not_fit_into_memory_is_sorted_on_disk(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(exchange, "COSTS", replace(COSTS, task_sort_bytes=1_000))
+def test_what_does_not_fit_into_memory_is_sorted_on_disk(spark: SparkSession, tmp_path: Path) -> None:
+    spark.conf.set("spark.motif.costs", '{"task_sort_bytes": 1000}')
     found = motif.match(spark.read.parquet(stored(tmp_path / "rows")), RISES)
     assert is_read_by_itself(found)
     assert rows(found) == rows(motif.match(spark.createDataFrame(ROWS), RISES))

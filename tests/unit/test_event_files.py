@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import random
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,12 @@ import pytest
 
 import motif
 from column_values import COLUMNS as TYPES
+from motif import api
 from motif.engine import local as local_columns
-from motif.hosts import duckdb, duckdb_files
+from motif.hosts import duckdb
 from motif.hosts.duckdb_database import Database
 from motif.ir.render_event import render_events
+from motif.plan.physical.costs import COSTS
 from motif.testing.cases import same_rows
 from motif.testing.event_generate import COLUMNS, random_event_query, random_stream
 from motif.testing.tables import to_arrow
@@ -107,19 +110,14 @@ def test_no_events(tmp_path: Path, asked: list[str]) -> None:
         asked.clear()
 
 
-def test_large_files_are_read_by_duckdb(tmp_path: Path, asked: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_files_are_read_by_duckdb(tmp_path: Path, asked: list[str]) -> None:
     path = stored(tmp_path)
-    monkeypatch.setattr(duckdb_files, "SMALL_FILE", COUNT)
-    expected = motif.match(path, PAIRS)
+    expected = api.match(path, PAIRS, costs=replace(COSTS, small_file_rows=COUNT))
     assert not asked
-    monkeypatch.setattr(duckdb_files, "SMALL_FILE", COUNT - 1)
-    again = f"{PAIRS} "  # another text: what was found out about the file is kept
-    assert motif.match(path, again).equals(expected)
+    few = replace(COSTS, small_file_rows=COUNT - 1)
+    assert api.match(path, PAIRS, costs=few).equals(expected)
     assert asked
-    assert "DuckDB reads" in str(motif.explain(again, data=path))
     asked.clear()
-    assert motif.match(EVENTS, again).equals(expected)
-    assert not asked, "for it is in memory already"
 
 
 @pytest.mark.parametrize(

@@ -56,10 +56,13 @@ def words(query: Any, **options: Any) -> str:
         ("SELECT * FROM SEQ(A a; NOT B b) WITHIN 10 min", "10 min after its first event: no b may come until then"),
         ("SELECT * FROM SEQ(A a; B b+) WITHIN 1 h", "1 h after its first event: b collects events until then"),
         ("SELECT * FROM SEQ(A a; B b) PICK LAST b", "the end of the input: a later b may still come"),
-        ("SELECT * FROM SEQ(A a; B b) WITHIN 1 h", "parallel by the events that are bound first"),
-        ("SELECT * FROM SEQ(A a; B b)", "parallel by the events that are bound first"),
-        ("SELECT * FROM SEQ(A a; B b) WITHIN 1 h CONSUMING a", "and CONSUMING makes every match depend"),
-        ("SELECT * FROM SEQ(A a; B b) WHERE [user]", "parallel by key"),
+        ("SELECT * FROM SEQ(A a; B b) WITHIN 1 h", "parallel shared: cores share the events that are bound first"),
+        ("SELECT * FROM SEQ(A a; B b)", "parallel shared: cores share the events that are bound first"),
+        (
+            "SELECT * FROM SEQ(A a; B b) WITHIN 1 h CONSUMING a",
+            "sequential: one core does all the work; CONSUMING makes every match depend",
+        ),
+        ("SELECT * FROM SEQ(A a; B b) WHERE [user]", "parallel partitions: each core has whole partitions"),
         ("SELECT * FROM SEQ(A a; B b; C c) WHERE a.x = b.x", "by an index on a.x = b.x, then by time: "),
         ("SELECT * FROM SEQ(A a; B b) WHERE a.x < b.x WITHIN 5 min", "are passed over test a.x < b.x"),
         (
@@ -129,7 +132,7 @@ def test_a_stack() -> None:
     plan = motif.explain(stack, data=EVENTS)
     assert [clause.kind for clause in plan.clauses] == ["Event query"] * 2
     assert "Event query 2 of 2 on DuckDB" in str(plan)
-    assert "parallel by the events that are bound first" in " ".join(str(plan).split())
+    assert "parallel shared: cores share the events that are bound first" in " ".join(str(plan).split())
     assert plan.mermaid.count("subgraph") == 2
     assert str(motif.explain("; ".join(stack), data=EVENTS)) == str(plan)
 
@@ -195,6 +198,7 @@ def test_on_spark(spark: Any) -> None:
     assert "repartition by c0" in keyed
     assert "Spark filters" in keyed
     sliced = words("SELECT * FROM SEQ(A a; B b) WITHIN 1 h", data={"events": frame})
-    assert "by time slices: each task has some" in sliced
+    assert "strategy slices: each task has slices of time" in sliced
+    assert "repartition by slice of time, 28,800 seconds each" in sliced
     one = words(["DEFINE P SELECT a.x FROM SEQ(A a; B b)", "SELECT * FROM SEQ(P p; C c)"], data=frame)
-    assert "in sequence, by one task: there is no key, and without WITHIN" in one
+    assert "one partition: there is no key, and without WITHIN" in one

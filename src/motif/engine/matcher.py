@@ -246,7 +246,7 @@ class Run:
         if self.compiled:
             return costs.search_pause
         is_first = self.may_compile and not self.steps
-        return costs.kept_plain_steps if is_first else costs.plain_search_pause
+        return min(costs.kept_plain_steps, costs.plain_search_pause) if is_first else costs.plain_search_pause
 
     # -- arguments of the loop, as lists or as arrays
 

@@ -95,8 +95,7 @@ def equal_counts(query: EventQuery) -> Estimates:
 
 def _parallel(query: EventQuery, *, keyed: bool) -> str:
     if keyed:
-        return "by key: all cores share the join, or have partitions of their own"
-    why = why_in_sequence(query)
-    if why is not None:
-        return f"in sequence, on one core: there is no key, and {why}"
-    return "by the events that are bound first: all cores share them where the join takes more than a millisecond"
+        return "partitions: each core has whole partitions"
+    if reason := why_in_sequence(query):
+        return f"sequential: one core does all the work; {reason}"
+    return "shared: cores share the events that are bound first"

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from motif.hosts.duckdb import DuckSource
     from motif.hosts.parquet import ParquetColumns
 
-SMALL_FILE = 125_000
-"""Rows up to which it pays to read a file as a whole and to compute something of it."""
 COMPUTED_ROWS = 1 << 17
 """Rows that are computed together, so that they stay in the cache."""
 _PLAIN = {
@@ -106,8 +104,8 @@ class Wanted:
         return None if columns is None else OwnRows(columns, self.local)
 
     def in_file(self, path: str, footer: Any) -> OwnRows | None:
-        """The same of a file; None also where DuckDB is as fast, and leaves out what it need not read."""
-        if footer is None or (self.local is not None and footer.num_rows > SMALL_FILE):
+        """Rows of a file; None where Arrow does not read what DuckDB would hand over."""
+        if footer is None:
             return None
         from motif.hosts.parquet import columns_of
 

@@ -50,6 +50,8 @@ def facts_of(
         cores=costs.cores or cores(),
         asked=asked,
         reader=reader,
+        file_rows=source.footer.num_rows if reader is Reader.ARROW else None,
+        computes=own is not None and own.local is not None,
         files=int(reader is Reader.ARROW),
         rows=_rows_of(program, source, reader),
         memory=half_of(limits.LIMITS) // 2,

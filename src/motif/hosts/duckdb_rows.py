@@ -27,7 +27,7 @@ def rows_in_memory(
 
     A list, so that the caller can hand the table over without holding on to it.
     """
-    own = source.own_rows(program)
+    own = None if execution.plan.read.reader is Reader.HOST else source.own_rows(program)
     try:
         if own is not None:
             return _held(own.pieces(), own.schema, execution, progress, is_new=not own.are_of_memory)

@@ -201,11 +201,6 @@ def _loaded(code: bytes) -> Callable[[int], int]:
     return ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int64)(engine.get_function_address(_ENTRY))
 
 
-def is_loader_there() -> bool:
-    """Whether this process has loaded, or compiled, something before."""
-    return _llvm.cache_info().currsize > 0
-
-
 @cache
 def _llvm() -> Any:
     import llvmlite.binding as llvm

@@ -144,7 +144,8 @@ class WayJoin:
             state[join.FOUND] = state[join.WRITTEN] = 0
             yield self._matches(_array(out, found * self.width), _array(items, written)), state
             is_stuck = found == 0 and int(state[join.LEVEL]) == self.depth  # one list is longer than the room
-            if status == join.PAUSED and (room < MOST_ROOM or is_stuck):
+            is_full = max(found, written) * 2 > room
+            if status == join.PAUSED and (is_stuck or (is_full and room < MOST_ROOM)):
                 room *= 4
             self.rows.plain_steps += 0 if self.compiled else int(state[join.TRIED]) - tried
             if status == join.PAUSED and self._is_due():
@@ -161,7 +162,7 @@ class WayJoin:
         if self.compiled:
             return costs.join_pause
         is_first = self.may_compile and not self.rows.plain_steps
-        return costs.kept_plain_steps if is_first else costs.plain_join_pause
+        return min(costs.kept_plain_steps, costs.plain_join_pause) if is_first else costs.plain_join_pause
 
     @property
     def _least_room(self) -> int:

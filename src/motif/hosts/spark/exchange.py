@@ -6,19 +6,21 @@ the matching, the size of their result does not tell.
 
 from __future__ import annotations
 
+import json
 import logging
-from dataclasses import replace
+from dataclasses import fields, replace
+from functools import lru_cache
 from typing import Any
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from motif.errors import MotifError
+from motif.errors import MotifError, did_you_mean
 from motif.plan.physical.costs import COSTS, Costs
 from motif.plan.physical.plan import Move, Route
 
-ONE_TASK = "spark.motif.oneTaskBytes"
-"""What a user sets in the session: bytes that one task reads at most. 0: every table is exchanged."""
+SETTING = "spark.motif.costs"
+"""What a user sets in the session to have plans chosen otherwise: costs by name, as JSON."""
 MERELY_READ = frozenset(
     """
     Project Filter Union LogicalRelation DataSourceV2Relation DataSourceV2ScanRelation HiveTableRelation
@@ -41,16 +43,28 @@ def moved(rows: DataFrame, move: Move) -> DataFrame:
 def costs_of(session: SparkSession) -> Costs:
     """What a plan is chosen by in this session."""
     try:
-        given = session.conf.get(ONE_TASK, None)
+        given = session.conf.get(SETTING, None)
     except PySparkException:  # a session that does not tell has no opinion
         given = None
-    if given is None:
-        return COSTS
+    return COSTS if given is None else _costs(given)
+
+
+@lru_cache(maxsize=8)
+def _costs(given: str) -> Costs:
+    hint = f"""give numbers by name: spark.conf.set("{SETTING}", '{{"one_task_bytes": 0}}') exchanges every table"""
     try:
-        return replace(COSTS, one_task_bytes=int(given))
+        values = json.loads(given)
     except ValueError:
-        hint = f"give a number of bytes: spark.conf.set('{ONE_TASK}', '0') exchanges every table"
-        raise MotifError(f"{ONE_TASK} is {given!r}, not a number", hint=hint) from None
+        raise MotifError(f"{SETTING} is {given!r}, not JSON", hint=hint) from None
+    if not isinstance(values, dict):
+        raise MotifError(f"{SETTING} is {given!r}, not costs by name", hint=hint)
+    known = {field.name for field in fields(Costs)}
+    for name, value in values.items():
+        if name not in known:
+            raise MotifError(f"{SETTING}: there is no cost {name}", hint=did_you_mean(name, known) or hint)
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise MotifError(f"{SETTING}: {name} cannot be {value!r}", hint=hint)
+    return replace(COSTS, **values)
 
 
 def cores_of(session: SparkSession) -> int | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import NamedTuple
 
 from motif.errors import MotifError, UnsupportedQuery
@@ -88,12 +89,15 @@ def _strategy(program: Program | EventProgram, facts: Facts, costs: Costs, wante
         if reason := why_not(wanted, program, facts):
             raise _refused(wanted, program, facts, reason)
         return Chosen(wanted, ASKED_FOR)
-    reasons: list[str] = []
+    impossible, dear = [], []
     for strategy in known(program, facts):
-        reason = why_not(strategy, program, facts) or _why_not_worth_it(strategy, program, facts, costs)
-        if reason is None:
-            return Chosen(strategy, "; ".join([_praise(strategy, facts), *reasons[-1:]]))
-        reasons.append(reason)
+        if reason := why_not(strategy, program, facts):
+            impossible.append(reason)
+        elif reason := _why_not_worth_it(strategy, program, facts, costs):
+            dear.append(reason)
+        else:
+            # Of a better one that is exact it matters why it does not pay; if there is none, why none is exact.
+            return Chosen(strategy, "; ".join([_praise(strategy, facts), *(dear[:1] or impossible[-1:])]))
     raise AssertionError("sequential is always exact and never too dear")
 
 
@@ -207,9 +211,16 @@ def bytes_for_one(cores: int, costs: Costs, *, by_itself: bool) -> int:
 
 
 def _read(facts: Facts, costs: Costs) -> Read:
+    facts = replace(facts, reader=_reader(facts, costs))
     asked = facts.asked
     sql = asked.sorted_rows if _is_sorted_by_host(facts, costs) else asked.rows
     return Read(facts.reader, sql, asked.crossing, asked.filter, facts.files, _why_read(facts))
+
+
+def _reader(facts: Facts, costs: Costs) -> Reader:
+    """Who reads: DuckDB is as fast where something is computed of many rows, and leaves out what it need not read."""
+    is_large = (facts.file_rows or 0) > costs.small_file_rows
+    return Reader.HOST if facts.reader is Reader.ARROW and facts.computes and is_large else facts.reader
 
 
 def _why_read(facts: Facts) -> str:
@@ -350,7 +361,7 @@ def loops(rows: int, code: Callable[[], Code], costs: Costs, effort: int = 1) ->
         where = code()
         if where is not Code.ABSENT:
             return Running.COMPILED, f"{rows:,} rows, and its code is {where}"
-    if costs.plain_steps >= NEVER:
+    if min(costs.plain_steps, costs.kept_plain_steps, costs.ready_rows) >= NEVER:
         return Running.PLAIN, ASKED_FOR
     return Running.PLAIN_FIRST, (
         f"{rows:,} rows; compiled once it has taken {costs.plain_steps * effort:,} steps, "

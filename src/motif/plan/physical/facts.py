@@ -73,6 +73,11 @@ class Facts:
     cores: int = 1
     asked: Asked = field(default_factory=Asked)
     reader: Reader = Reader.HOST
+    """Who could read them, at best."""
+    file_rows: int | None = None
+    """Rows of the file that is read, of which fewer may cross."""
+    computes: bool = False
+    """Motif would compute conditions on rows, where others than the host read."""
     files: int = 0
     """Files that are read by others than the host."""
     rows: int | None = None
