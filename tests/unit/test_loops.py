@@ -51,7 +51,7 @@ ALL_LOOPS = pytest.mark.parametrize("query", [SEQ, ONCE, ROWS], ids=["SEQ", "CON
 
 LOADING = replace(PLAIN, ready_rows=COUNT)
 """What is loaded already, or kept on disk, is used for so many rows; nothing is compiled."""
-LOADING_LATE = replace(PLAIN, plain_steps=1 << 50, kept_plain_steps=50)
+LOADING_LATE = replace(PLAIN, plain_steps=1 << 50, kept_plain_steps=50, plain_point_pause=20)
 """What is kept on disk is loaded after a few steps; nothing is compiled."""
 
 
