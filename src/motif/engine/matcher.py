@@ -32,8 +32,8 @@ from motif.plan.scalar import Const, Fold, LabelAt, Lane, Read, as_int, held, la
 MOST_LABELS = 4_000_000
 STACK = 1_024
 """Entries for which the stacks of the search have room at first."""
-PAUSE_STEPS, PAUSE_STEPS_PLAIN = 1 << 29, 200_000
-"""After so many steps of all searches the loop comes back."""
+PAUSE_STEPS, PAUSE_STEPS_PLAIN = 1 << 24, 200_000
+"""After so many steps of all searches the loop comes back: a tenth of a second, for Ctrl-C to be heard."""
 PLAIN_STEPS = 2_000_000
 """So many are taken as plain Python, which takes as long as to compile the loop; one pause long where that is kept."""
 MOST_STEPS = 100
@@ -205,7 +205,7 @@ class Run:
         loop = search_loop(self.program.markers, compiled=self.compiled)
         start, number = self._ints(self.standing.start), self._ints(self.standing.number)
         fixed = self._fixed_arguments(start, number)
-        state = self._ints([0, -1, 0, 0, 0])
+        state = self._ints([0, -1, 0, 0, 0, 0])
         room = min(self.rows.count + 16, MOST_LABELS)
         depth = STACK
         status = search.FULL
@@ -217,12 +217,14 @@ class Run:
             check_wanted()
             found, written = int(state[search.FOUND]), int(state[search.WRITTEN])
             if self.may_compile and status == search.TOO_MANY_STEPS and self.program.limits.match_steps > PLAIN_STEPS:
-                status, self.steps = search.PAUSED, PLAIN_STEPS  # compiled, the search may be longer
+                status = search.PAUSED  # compiled, the search may be longer
+                state[search.STEPS] = PLAIN_STEPS + 1
             if search.UNDECIDED < status < search.PAUSED:
                 raise self._failure(status)
             if found:
                 yield _chunk(spaces, labels, found, written)
             if status == search.PAUSED:
+                self.steps += int(state[search.STEPS])
                 if self._is_to_be_compiled():
                     self.standing.start[:], self.standing.number[:] = start, number
                     start, number, state = map(self._ints, (self.standing.start, self.standing.number, state))
@@ -236,8 +238,7 @@ class Run:
             self.standing.start[:], self.standing.number[:] = start, number
 
     def _is_to_be_compiled(self) -> bool:
-        """Note that so many steps more are done; whether the loop has been plain Python for long enough."""
-        self.steps += self._pause
+        """Whether the loop has been plain Python for long enough."""
         if self.steps > MOST_STEPS * self.program.limits.match_steps:
             raise self._too_many(f"the searches took more than {MOST_STEPS} times the steps that one may take")
         if not self.may_compile or not (self.steps > PLAIN_STEPS or are_kept(loops_of(self.program))):
