@@ -35,6 +35,7 @@ from motif.plan.bind import bind_errors
 from motif.plan.constants import words_of
 from motif.plan.events.program import EventProgram
 from motif.plan.outputs import Grouped, is_leaf, leaf_number
+from motif.plan.overlaps import tell_overlaps
 from motif.plan.planner import plan
 from motif.plan.program import Program
 from motif.plan.source import HostRefusal, Verdict
@@ -250,6 +251,7 @@ def run_program(
     program: Program, source: DuckSource, *, compiled: bool | None = None, progress: Progress | None = None
 ) -> pa.Table:
     """Matches of one planned clause: sorted here if the rows fit into memory, else by DuckDB."""
+    tell_overlaps(program.query)
     tell_text_times(program, source)
     with user_errors(program.query.source):
         parts: list[pa.Table] | None = None
@@ -472,6 +474,7 @@ def statement_errors(statement: Statement, tables: Mapping[str, Any], *, rows: b
             if unknown := bind_errors(clause.query, _schema(source, statement, clause)):
                 return unknown
             program, source = plan_clause(database, statement, clause)
+            tell_overlaps(clause.query)
             if rows:
                 tell_of_rows(program, source)
             database.add(clause.name, empty_result(program, source))
@@ -488,6 +491,7 @@ def clause_errors(data: Any, query: RowQuery, *, rows: bool = False) -> list[Mot
         if unknown := bind_errors(query, source.schema):
             return unknown
         program = plan(query, source)
+        tell_overlaps(query)
         if rows:
             tell_of_rows(program, source)
         empty_result(program, source)

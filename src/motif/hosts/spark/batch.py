@@ -35,6 +35,7 @@ from motif.plan.bind import bind_errors
 from motif.plan.constants import words_of
 from motif.plan.events.program import EventProgram
 from motif.plan.outputs import FIELD, Grouped
+from motif.plan.overlaps import tell_overlaps
 from motif.plan.planner import plan
 from motif.plan.program import Program
 from motif.plan.source import HostRefusal, Verdict
@@ -211,6 +212,7 @@ def match_frame(frame: DataFrame, query: RowQuery) -> DataFrame:
 def matched(frame: DataFrame, query: RowQuery) -> DataFrame:
     """The matches, with a session that is left as it is."""
     source = SparkSource(frame)
+    tell_overlaps(query)
     return run_program(plan(query, source), source)
 
 
@@ -381,6 +383,7 @@ def clause_errors(frame: DataFrame, query: RowQuery, *, rows: bool = False) -> l
         if unknown := bind_errors(query, source.schema):
             return unknown
         program = plan(query, source)
+        tell_overlaps(query)
         if rows and not frame.isStreaming:
             tell_of_rows(program, source)
         run_program(program, source)

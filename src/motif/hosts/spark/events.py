@@ -31,7 +31,7 @@ from motif.hosts.spark.batch import (
     with_scalars,
 )
 from motif.hosts.spark.event_worker import event_matcher
-from motif.hosts.spark.exchange import event_limit, is_small, together
+from motif.hosts.spark.exchange import event_limit, is_large, is_small, together
 from motif.hosts.spark.shipping import carried
 from motif.hosts.spark.types import event_schema, type_of
 from motif.ir.event import Duration, EventQuery
@@ -41,7 +41,7 @@ from motif.plan.events.decision import choosing
 from motif.plan.events.places import START, first_names, last_names, total_order
 from motif.plan.events.planner import bind_event_errors, plan_events
 from motif.plan.events.program import EventProgram, Slice, Stream
-from motif.plan.events.slips import tell_any_events, tell_of_events
+from motif.plan.events.slips import may_be_square, tell_any_events, tell_of_events, tell_square_of_many
 from motif.plan.events.ways import Role, Way
 
 SLICE = "__motif_slice"
@@ -123,6 +123,8 @@ class Stack:
             stream = replace(stream, start=START)
         program = plan_events(query, source, stream, functions, is_followed=self._is_followed(query))
         tell_any_events(program.query, program.stream.type)
+        if may_be_square(program) and is_large(source.select(crossing(program))):
+            tell_square_of_many(program)
         return program, source
 
     @property

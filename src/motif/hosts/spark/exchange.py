@@ -49,6 +49,12 @@ def is_small(rows: DataFrame, limit: int) -> bool:
     return size is not None and size <= limit
 
 
+def is_large(rows: DataFrame) -> bool:
+    """Whether Spark itself estimates that these are more events than one task had better join."""
+    size = _bytes_to_read(rows)
+    return size is not None and size > SET_UP_BYTES
+
+
 def event_limit(functions: Collection[str]) -> int:
     """Bytes of events that are not worth an exchange.
 

@@ -53,6 +53,7 @@ from motif.lang.statement import Clause, Statement
 from motif.options import KINDS, LiveOptions
 from motif.plan.events.planner import bind_event_errors
 from motif.plan.events.program import EventProgram, Stream
+from motif.plan.overlaps import tell_overlaps
 from motif.plan.planner import plan
 from motif.plan.program import Program
 from motif.plan.scalar import scale
@@ -75,6 +76,7 @@ def match_frame(frame: DataFrame, query: RowQuery, live: LiveOptions = LIVE) -> 
     prepare(frame.sparkSession, live.buckets)
     source = SparkSource(frame)
     program = plan(query, source)
+    tell_overlaps(query)
     source = SparkSource(watched(frame, time_column(program, source.schema), live))
     chain = Chain(live)
     return chain.matches(program, source, Functions({}), archived_frame(live.archive))
