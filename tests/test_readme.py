@@ -1,7 +1,8 @@
 """What the documentation shows is run: README, tutorial, hosts, every example of the reference, every refusal.
 
 Fences: ```python blocks of a page run in order in one namespace and an empty folder. `python spark` gets a Spark
-session as `spark`. `python error` must raise, with exactly the text of the next ```text block. ```console lines that
+session as `spark`. `python error` must raise, with exactly the text of the next ```text block, and `python prints` must
+print it. ```console lines that
 begin with `$ ` run, with query.sql holding the page's `query`. To write the messages of a real run into the pages:
 `python tests/test_readme.py`.
 """
@@ -10,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import datetime as dt
+import io
 import itertools
 import os
 import re
@@ -28,6 +30,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGES = [
     "README.md",
     "docs/tutorial.md",
+    "docs/tour.md",
     "docs/recipes.md",
     "docs/python.md",
     "docs/python-builder.md",
@@ -37,7 +40,7 @@ PAGES = [
     "docs/hosts.md",
     "docs/types.md",
 ]
-SPARK_PAGES = ["README.md", "docs/recipes.md", "docs/hosts.md", "docs/streams.md", "docs/sinks.md"]
+SPARK_PAGES = ["docs/tour.md", "docs/recipes.md", "docs/hosts.md", "docs/streams.md", "docs/sinks.md"]
 REFERENCE = ROOT / "docs" / "match-recognize.md"
 EVENT_REFERENCE = ROOT / "docs" / "event-language.md"
 FENCE = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -90,15 +93,19 @@ def run_page(page: str, *, spark: Any = None) -> list[tuple[Block, str]]:
             run_python(block, page, names)
         elif block.kind == "python error":
             messages.append((block, message_of(block, page, names)))
+        elif block.kind == "python prints":
+            with contextlib.redirect_stdout(io.StringIO()) as printed:
+                run_python(block, page, names)
+            messages.append((block, printed.getvalue().rstrip("\n")))
         elif block.kind == "console":
             run_console(block, names)
     return messages
 
 
 def messages_shown(page: str) -> list[str]:
-    """The text blocks that follow failing blocks."""
+    """The text blocks that follow blocks which fail or print."""
     found = blocks((ROOT / page).read_text(encoding="utf-8"))
-    return [b.text.rstrip("\n") for a, b in itertools.pairwise(found) if a.kind == "python error"]
+    return [b.text.rstrip("\n") for a, b in itertools.pairwise(found) if a.kind in ("python error", "python prints")]
 
 
 @pytest.mark.parametrize("page", PAGES)

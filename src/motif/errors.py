@@ -117,7 +117,7 @@ def perhaps(name: str, known: Iterable[str]) -> str | None:
     """A hint that names the nearest known names; None where none is near."""
     folded = {n.casefold(): n for n in known}
     slips = [n for n in folded if is_slip_of(name.casefold(), n)][:3]
-    near = slips or difflib.get_close_matches(name.casefold()[:200], list(folded), n=3, cutoff=0.6)
+    near = slips or difflib.get_close_matches(name.casefold()[:200], list(folded), n=3, cutoff=0.65)
     return f"did you mean {' or '.join(folded[n] for n in near)}?" if near else None
 
 

@@ -55,6 +55,24 @@ def test_check_says_the_same_as_in_process(spark: SparkSession) -> None:
     assert "MATCH_RECOGNIZE on Spark" in str(motif.explain(CLAUSE, data=frame))
 
 
+def test_a_join_of_many_events_with_many_is_told(spark: SparkSession) -> None:
+    """Before any is read: Spark says how large the input is."""
+    many = spark.range(2_000_000).selectExpr("timestamp_micros(id) AS ts", "'A' AS type", "id % 9 AS k", "id AS x")
+    query = "SELECT a.x FROM SEQ(A a; A b)"
+    told = "without WITHIN or a common attribute each of many events a is joined with each of many events b"
+    assert [one.message for one in motif.check(query, data=many)] == [told]
+    with pytest.warns(motif.MotifWarning, match="each of many events a"):
+        motif.match(many, query)
+    with pytest.raises(motif.MotifError, match="each of many events a"):
+        motif.match(many, query, strict=True)
+    assert motif.check(query, data=many.limit(10)) == []
+    for fine in (f"{query} WITHIN 1 s", f"{query} WHERE [k]", f"{query} PICK LAST a", f"{query} WHERE a.x = b.x"):
+        assert motif.check(fine, data=many) == []
+    clause = "MATCH_RECOGNIZE (ORDER BY ts ALL ROWS PER MATCH AFTER MATCH SKIP TO NEXT ROW PATTERN (A B*))"
+    [slip] = motif.check(clause, data=many)
+    assert slip.message.startswith("from every row this takes all rows")
+
+
 def test_texts_that_stand_for_times_are_told_when_rows_are_read(spark: SparkSession) -> None:
     table = pa.table({"ts": ["03/01/2026 09:00", "01/02/2026 10:00"]})
     clause = "MATCH_RECOGNIZE (ORDER BY ts MEASURES A.ts AS at_ts PATTERN (A))"

@@ -109,3 +109,45 @@ def test_the_command_line_says_that_it_was_stopped(times: int, tmp_path: Path) -
         _, told = process.communicate(timeout=60)
     assert process.returncode == 130, told
     assert told.strip() == "stopped"
+
+
+SEARCH = """
+import os, signal, sys, threading
+import numpy as np
+import pyarrow as pa
+import motif
+from motif.engine import matcher, parallel
+from motif.limits import LIMITS
+
+count, keys = 200_000, KEYS
+parallel.SHARD_ROWS = 1_000
+t = pa.table({"k": np.arange(count) * keys // count, "id": np.arange(count), "v": np.zeros(count, np.int64)})
+define = "A AS v = 0, B AS v > LAST(A.v) - 1, C AS v > 1 + FIRST(A.v) + LAST(B.v)"
+clause = f"MATCH_RECOGNIZE (PARTITION ORDER BY id MEASURES COUNT(*) AS n PATTERN (A+ B+ C) DEFINE {define})"
+matcher.MOST_STEPS = 1 << 40  # the search would take hours
+
+# Turns of the loops before and after the signal, and the steps that a turn may take.
+turns, most = [0, 0], [0]
+wanted = matcher.check_wanted
+def counted():
+    turns[sent.is_set()] += 1
+    if turns[0] == 2 and not sent.is_set():
+        sent.set()
+        os.kill(os.getpid(), signal.SIGINT)
+    wanted()
+sent = threading.Event()
+matcher.check_wanted = counted
+try:
+    motif.match(t, clause)
+    print("finished")
+except KeyboardInterrupt:
+    print("stopped")
+print(turns[1] <= 4, COSTS.search_pause + LIMITS.match_steps <= 70_000_000)
+"""
+
+
+@pytest.mark.parametrize(("keys", "partition"), [(1, ""), (40, "PARTITION BY k")])
+def test_a_compiled_search_stops(keys: int, partition: str) -> None:
+    code = SEARCH.replace("KEYS", str(keys)).replace("PARTITION ORDER", f"{partition} ORDER")
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=False)
+    assert run.stdout.split() == ["stopped", "True", "True"], run.stdout + run.stderr[-3000:]

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 import motif
+from motif.errors import perhaps
 
 TABLE = pa.table({"t": [1], "x": [1]})
 WRONG = "MATCH_RECOGNIZE (ORDER BY t MEASURES A.y AS y PATTERN (A))"
@@ -54,3 +55,10 @@ def test_a_path_that_leads_nowhere(path: str, hint: str) -> None:
         motif.match(path, "SELECT * FROM SEQ(A a)")
     assert caught.value.message == f"there is no file {path}"
     assert caught.value.hint == hint
+
+
+def test_a_name_that_only_shares_a_few_letters_is_not_offered() -> None:
+    with pytest.raises(motif.MotifError, match="there is no function nosuch") as caught:
+        motif.match(TABLE, "MATCH_RECOGNIZE (ORDER BY t MEASURES nosuch(x) AS y PATTERN (A))")
+    assert "did you mean" not in str(caught.value)
+    assert perhaps("lowre", ["lower", "log"]) == "did you mean lower?"

@@ -63,8 +63,9 @@ def test_only_one_query_is_run_whatever_the_text_looked_like_to_us(sql: str) -> 
     """.split(),
 )
 def test_functions_that_do_more_than_compute_are_refused(call: str) -> None:
-    with pytest.raises(Unsafe, match="does more than compute"):
+    with pytest.raises(Unsafe, match="does more than compute") as caught:
         judge(f"SELECT {call} FROM t")
+    assert caught.value.message.endswith("leave it out, or write its value in its place")
     for query in (f"SELECT {call} FROM t", CLAUSE.format(item="1", condition=f"{call} IS NULL")):
         with pytest.raises(MotifError):
             motif.sql(query, tables={"t": TABLE})
@@ -152,6 +153,12 @@ def test_files_beside_the_given_ones_stay_closed(tmp_path: Path, monkeypatch: py
     with pytest.raises(MotifError):
         motif.sql("SELECT * FROM glob('.tmp/*')", tables=tables)
     assert not (tmp_path / "x.csv").exists()
+
+
+def test_a_function_that_looks_around_gets_a_hint() -> None:
+    with pytest.raises(UnsupportedQuery, match="looks at more than its arguments") as caught:
+        motif.sql("SELECT * FROM duckdb_settings()", tables={"t": TABLE})
+    assert "hint: give what it needs as a table" in str(caught.value)
 
 
 def test_event_queries_are_judged_as_well() -> None:

@@ -254,6 +254,58 @@ def test_a_join_of_all_with_all(monkeypatch: pytest.MonkeyPatch) -> None:
         assert told_by(fine) == []
 
 
+OVERLAPPING = "MATCH_RECOGNIZE (ORDER BY ts MEASURES A.x AS from_x {} PATTERN ({}) DEFINE A AS x >= 0)"
+MODES = {
+    "ALL ROWS PER MATCH AFTER MATCH SKIP TO NEXT ROW": True,
+    "ALL ROWS PER MATCH": False,
+    "AFTER MATCH SKIP TO NEXT ROW": False,
+    "ONE ROW PER MATCH INCREMENTAL MATCH": False,
+    "ONE ROW PER MATCH INCREMENTAL MATCH AFTER MATCH SKIP TO NEXT ROW": True,
+}
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(
+    ("pattern", "is_told"),
+    [
+        ("A B*", True),
+        ("A B+ A", True),
+        ("A B*?", False),
+        ("A B{0,3}", False),
+        ("B A*", False),
+    ],
+)
+def test_matches_from_every_row_to_the_end(mode: str, pattern: str, is_told: bool) -> None:
+    clause = OVERLAPPING.format(mode, pattern)
+    due = ["from every row this takes all rows that follow"] * (is_told and MODES[mode])
+    assert told_by(clause.replace("DEFINE", "WITHIN INTERVAL '1' HOUR DEFINE")) == []
+    assert [slip.message.partition(",")[0] for slip in told_by(clause)] == due
+    assert [slip.message.partition(",")[0] for slip in motif.check(clause, data=SHOP)] == due
+    statement = f"SELECT * FROM shop {clause}"
+    assert [slip.message.partition(",")[0] for slip in motif.check(statement, tables={"shop": SHOP})] == due
+    longer = pa.concat_tables(
+        [SHOP, SHOP.set_column(0, "ts", pa.array([START + dt.timedelta(days=1)] * 12, SHOP.schema.field("ts").type))]
+    )
+    if due:  # it is true: twice the rows are more than three times the result
+        assert motif.match(longer, clause).num_rows > 3 * motif.match(SHOP, clause).num_rows
+
+
+def test_the_command_line_tells_of_squares(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "shop.parquet"
+    pa.parquet.write_table(SHOP, path)
+    monkeypatch.setattr(event_plan_slips, "MANY_PAIRS", 18)
+    clause = OVERLAPPING.format("ALL ROWS PER MATCH AFTER MATCH SKIP TO NEXT ROW", "A B*")
+    for query, told in (
+        ("SELECT * FROM SEQ(view v; cart c)", "each of 6 events v is joined with each of 3"),
+        (f"SELECT * FROM shop {clause}", "from every row this takes all rows that follow"),
+    ):
+        options = ["-t", f"shop={path}", *(["--type", "action"] if "SEQ" in query else [])]
+        run = CliRunner().invoke(app, ["run", query, *options])
+        assert (run.exit_code, told in run.stderr) == (0, True), run.stderr
+        assert told in CliRunner().invoke(app, ["check", query, *options, "--rows"]).stdout
+        assert CliRunner().invoke(app, ["run", query, *options, "--strict"]).exit_code == 2
+
+
 # -- families, drawn at random
 
 CLASSES = ("view", "add to cart", "Purchase", "log_in", "refund", "été")

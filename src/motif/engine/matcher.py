@@ -192,7 +192,7 @@ class Run:
         loop = search_loop(self.program.markers, compiled=self.compiled)
         start, number = self._ints(self.standing.start), self._ints(self.standing.number)
         fixed = self._fixed_arguments(start, number)
-        state = self._ints([0, -1, 0, 0, 0])
+        state = self._ints([0, -1, 0, 0, 0, 0])
         room = min(self.rows.count + 16, MOST_LABELS)
         depth = STACK
         status = search.FULL
@@ -204,12 +204,14 @@ class Run:
             check_wanted()
             found, written = int(state[search.FOUND]), int(state[search.WRITTEN])
             if status == search.TOO_MANY_STEPS and self._step_limit() < self.program.limits.match_steps:
-                status, self.steps = search.PAUSED, self._step_limit()  # compiled, the search may be longer
+                status = search.PAUSED  # compiled, the search may be longer
+                state[search.STEPS] = self._step_limit()
             if search.UNDECIDED < status < search.PAUSED:
                 raise self._failure(status)
             if found:
                 yield _chunk(spaces, labels, found, written)
             if status == search.PAUSED:
+                self.steps += int(state[search.STEPS])
                 if self._is_to_be_compiled():
                     self.standing.start[:], self.standing.number[:] = start, number
                     start, number, state = map(self._ints, (self.standing.start, self.standing.number, state))
@@ -225,8 +227,7 @@ class Run:
             self.standing.start[:], self.standing.number[:] = start, number
 
     def _is_to_be_compiled(self) -> bool:
-        """Note that so many steps more are done; whether the loop has been plain Python for long enough."""
-        self.steps += self._pause
+        """Whether the loop has been plain Python for long enough."""
         if self.steps > MOST_STEPS * self.program.limits.match_steps:
             raise self._too_many(f"the searches took more than {MOST_STEPS} times the steps that one may take")
         if not self.may_compile or not self.execution.is_due(self.steps, partial(loops_of, self.program)):

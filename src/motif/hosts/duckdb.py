@@ -37,6 +37,7 @@ from motif.plan.bind import bind_errors
 from motif.plan.constants import words_of
 from motif.plan.events.program import EventProgram
 from motif.plan.outputs import Grouped, is_leaf, leaf_number
+from motif.plan.overlaps import tell_overlaps
 from motif.plan.physical.costs import COSTS, PLAIN, Costs
 from motif.plan.physical.facts import Asked
 from motif.plan.physical.plan import Place, Strategy
@@ -276,6 +277,7 @@ def run_program(
     progress: Progress | None = None,
 ) -> pa.Table:
     """Matches of one planned clause: sorted here if the rows fit into memory, else by DuckDB."""
+    tell_overlaps(program.query)
     tell_text_times(program, source)
     with user_errors(program.query.source):
         execution = execution_of(program, source, asked_of(program, source), costs=costs, wanted=wanted)
@@ -495,6 +497,7 @@ def statement_errors(statement: Statement, tables: Mapping[str, Any], *, rows: b
             if unknown := bind_errors(clause.query, _schema(source, statement, clause)):
                 return unknown
             program, source = plan_clause(database, statement, clause)
+            tell_overlaps(clause.query)
             if rows:
                 tell_of_rows(program, source)
             database.add(clause.name, empty_result(program, source))
@@ -526,6 +529,7 @@ def clause_errors(data: Any, query: RowQuery, *, rows: bool = False) -> list[Mot
         if unknown := bind_errors(query, source.schema):
             return unknown
         program = plan(query, source)
+        tell_overlaps(query)
         if rows:
             tell_of_rows(program, source)
         empty_result(program, source)

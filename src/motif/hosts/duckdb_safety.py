@@ -170,13 +170,15 @@ def _check_table_function(node: Mapping[str, Any]) -> None:
     if name.startswith(("read_", "parquet_", "sniff_", "glob")):
         raise Unsafe(NO_FILES, PASS_THE_FILE, node)
     if name not in _GIVE_ROWS:
-        raise Unsafe(f"{name}( ) in FROM looks at more than its arguments; a query can not", None, node)
+        message = f"{name}( ) in FROM looks at more than its arguments; a query can not"
+        raise Unsafe(message, "give what it needs as a table", node)
 
 
 def _check_function(node: Mapping[str, Any], cursor: duckdb.DuckDBPyConnection) -> None:
     name = node["function_name"].lower()
     if not node.get("is_operator") and not _is_allowed(name, cursor):
-        raise Unsafe(f"{name}( ) does more than compute; a query can not", None, node)
+        message = f"{name}( ) does more than compute; a query can not"
+        raise Unsafe(message, "leave it out, or write its value in its place", node)
 
 
 def _common_name(name: str) -> str:

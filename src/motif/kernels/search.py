@@ -36,7 +36,7 @@ SYMBOL, SPLIT, MATCH, AT_START, AT_END = 0, 1, 2, 3, 4
 SKIP_PAST_LAST, SKIP_NEXT, SKIP_FIRST, SKIP_LAST = 0, 1, 2, 3
 
 # indexes into `state`
-SEGMENT, START, NUMBER, FOUND, WRITTEN = range(5)
+SEGMENT, START, NUMBER, FOUND, WRITTEN, STEPS = range(6)
 
 # what `search` returns; FULL and DEEP: it can go on with more room for matches or on the stacks; UNDECIDED never;
 # PAUSED: it can go on, after PAUSE steps of all searches together
@@ -274,4 +274,5 @@ def search(
     state[2] = number
     state[3] = found
     state[4] = written
+    state[5] = settings[8] - left
     return status

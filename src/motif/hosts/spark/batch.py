@@ -35,6 +35,7 @@ from motif.plan.bind import bind_errors
 from motif.plan.constants import words_of
 from motif.plan.events.program import EventProgram
 from motif.plan.outputs import FIELD, Grouped
+from motif.plan.overlaps import tell_overlaps
 from motif.plan.physical.plan import Strategy
 from motif.plan.physical.planned import PlannedQuery
 from motif.plan.planner import plan
@@ -211,6 +212,7 @@ def match_frame(frame: DataFrame, query: RowQuery, wanted: Strategy | None = Non
 def matched(frame: DataFrame, query: RowQuery, wanted: Strategy | None = None) -> DataFrame:
     """The matches, with a session that is left as it is."""
     source = SparkSource(frame)
+    tell_overlaps(query)
     return run_program(plan(query, source), source, wanted)
 
 
@@ -368,6 +370,7 @@ def clause_errors(frame: DataFrame, query: RowQuery, *, rows: bool = False) -> l
         if unknown := bind_errors(query, source.schema):
             return unknown
         program = plan(query, source)
+        tell_overlaps(query)
         if rows and not frame.isStreaming:
             tell_of_rows(program, source)
         run_program(program, source)

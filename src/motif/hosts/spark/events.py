@@ -29,7 +29,7 @@ from motif.hosts.spark.batch import (
     with_scalars,
 )
 from motif.hosts.spark.event_worker import event_matcher
-from motif.hosts.spark.exchange import moved
+from motif.hosts.spark.exchange import bytes_to_read, moved
 from motif.hosts.spark.plans import event_plan
 from motif.hosts.spark.shipping import carried
 from motif.hosts.spark.types import event_schema, type_of
@@ -39,7 +39,8 @@ from motif.ir.types import Kind, Type
 from motif.plan.events.places import START, first_names, last_names, total_order
 from motif.plan.events.planner import bind_event_errors, plan_events
 from motif.plan.events.program import EventProgram, Slice, Stream
-from motif.plan.events.slips import tell_any_events, tell_of_events
+from motif.plan.events.slips import may_be_square, tell_any_events, tell_of_events, tell_square_of_many
+from motif.plan.physical.costs import COSTS
 from motif.plan.physical.exact import looks_back
 from motif.plan.physical.plan import Strategy
 from motif.plan.physical.planned import PlannedQuery
@@ -140,6 +141,8 @@ class Stack:
             stream = replace(stream, start=START)
         program = plan_events(query, source, stream, functions, is_followed=self._is_followed(query))
         tell_any_events(program.query, program.stream.type)
+        if may_be_square(program) and _are_many(program, source):
+            tell_square_of_many(program)
         return program, source
 
     @property
@@ -217,6 +220,12 @@ class Stack:
                 hint="begin it with DEFINE name, or end it with RETURN name(...)",
             )
         self.composites.append((query.name, matches))
+
+
+def _are_many(program: EventProgram, source: SparkSource) -> bool:
+    """Whether Spark itself estimates that these are more events than one task had better join."""
+    size = bytes_to_read(source.select(crossing(program)), COSTS)
+    return size is not None and size > COSTS.exchange_bytes
 
 
 def _united(frames: Sequence[DataFrame]) -> DataFrame:

@@ -54,6 +54,7 @@ from motif.lang.statement import Clause, Statement
 from motif.options import KINDS, LiveOptions
 from motif.plan.events.planner import bind_event_errors
 from motif.plan.events.program import EventProgram, Stream
+from motif.plan.overlaps import tell_overlaps
 from motif.plan.physical.plan import PhysicalPlan, Strategy
 from motif.plan.physical.planned import PlannedQuery
 from motif.plan.planner import plan
@@ -80,6 +81,7 @@ def match_frame(
     prepare(frame.sparkSession, live.buckets)
     source = SparkSource(frame)
     program = plan(query, source)
+    tell_overlaps(query)
     source = SparkSource(watched(frame, time_column(program, source.schema), live))
     chain = Chain(live, wanted)
     return chain.matches(program, source, Functions({}), archived_frame(live.archive))

@@ -132,26 +132,33 @@ def tell_square(program: EventProgram, counts: Mapping[str, int]) -> None:
     """
     if not counts:
         return
+    pairs = [(counts.get(one.var, 0) * counts.get(other.var, 0), one, other) for one, other in _free_pairs(program)]
+    most, one, other = max(pairs, key=lambda pair: pair[0], default=(0, None, None))
+    if most >= MANY_PAIRS and one is not None and other is not None:
+        tell(_joined(program, one, other, f"each of {counts[one.var]:,}", f"each of {counts[other.var]:,}"))
+
+
+def tell_square_of_many(program: EventProgram) -> None:
+    """The same of events that are known to be many, though nobody has counted them; for the same queries."""
+    for one, other in _free_pairs(program)[:1]:
+        tell(_joined(program, one, other, "each of many", "each of many"))
+
+
+def _joined(program: EventProgram, one: Event, other: Event, some: str, others: str) -> MotifWarning:
+    return MotifWarning(
+        f"without WITHIN or a common attribute {some} events {one.var} is joined with {others} events {other.var}",
+        source=program.query.source,
+        span=one.span.to(other.span) if one.span and other.span else None,
+        hint="add WITHIN 1 h, or WHERE [attribute] for what they have in common",
+    )
+
+
+def _free_pairs(program: EventProgram) -> list[tuple[Event, Event]]:
+    """Events of one match that nothing ties to each other."""
     query = program.query
     free = [e for e in query.events() if e.var in single_variables(query) and query.pick(e.var) is PickMode.EACH]
     groups = _linked(program)
-    pairs = [
-        (counts.get(one.var, 0) * counts.get(other.var, 0), one, other)
-        for one, other in combinations(free, 2)
-        if groups[one.var] is not groups[other.var]
-    ]
-    most, one, other = max(pairs, key=lambda pair: pair[0], default=(0, None, None))
-    if most < MANY_PAIRS or one is None or other is None:
-        return
-    tell(
-        MotifWarning(
-            f"without WITHIN or a common attribute each of {counts[one.var]:,} events {one.var} is joined with each of "
-            f"{counts[other.var]:,} events {other.var}",
-            source=query.source,
-            span=one.span.to(other.span) if one.span and other.span else None,
-            hint="add WITHIN 1 h, or WHERE [attribute] for what they have in common",
-        )
-    )
+    return [(one, other) for one, other in combinations(free, 2) if groups[one.var] is not groups[other.var]]
 
 
 def _linked(program: EventProgram) -> dict[str, set[str]]:

@@ -32,8 +32,8 @@ class Costs:
     """How many times as many events it takes to compile the loops that leave events out: NumPy is half as fast."""
     small_step_rows: int = 256
     """Rows of one push for which a compiled loop is not faster than plain Python."""
-    search_pause: int = 1 << 29
-    """Steps after which a compiled search comes back, so that Ctrl-C is heard."""
+    search_pause: int = 1 << 24
+    """Steps after which a compiled search comes back: a tenth of a second, so that Ctrl-C is heard."""
     plain_search_pause: int = 200_000
     """Steps after which a search in plain Python comes back again, and may be compiled."""
     join_pause: int = 50_000_000
