@@ -118,6 +118,7 @@ import pyarrow as pa
 import motif
 from motif.engine import matcher, parallel
 from motif.limits import LIMITS
+from motif.plan.physical.costs import COSTS
 
 count, keys = 200_000, KEYS
 parallel.SHARD_ROWS = 1_000
