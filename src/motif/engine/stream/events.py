@@ -25,6 +25,7 @@ from motif.engine.events.simulate import Simulation
 from motif.engine.events.step import Step
 from motif.engine.order import Arrangement, Layout
 from motif.engine.pace import is_slow, timed
+from motif.engine.runs import run_numbers
 from motif.engine.stream.kept import Kept, Touched, constant, too_old, with_columns
 from motif.engine.stream.valid import ANY, FLAG, Range
 from motif.engine.watermark import BEGINNING, FOREVER, is_past
@@ -233,10 +234,18 @@ class EventPatterns:
         follows[touched.bounds[:-1]] = True
         if follows[touched.is_new].all():
             return touched
-        sequence = Arrangement(table, self.layout, touched.is_new.astype(np.int64)).sequence()
-        table = taken(table, sequence)
-        bounds = EventRows(self.program, table).bounds
-        return Touched(table, touched.is_new[sequence], bounds)
+        # What was kept is in order: only events from the first on that a new one may come before have to move.
+        segment = run_numbers(touched.bounds)
+        earliest = np.full(len(touched.bounds) - 1, FOREVER)
+        np.minimum.at(earliest, segment[touched.is_new], time[touched.is_new])
+        moving = np.flatnonzero(time >= earliest[segment])
+        tail = taken(table, moving)
+        moved = Arrangement(
+            tail, self.layout, touched.is_new[moving].astype(np.int64), group=segment[moving]
+        ).sequence()
+        sequence = np.arange(table.num_rows)
+        sequence[moving] = moving[moved]
+        return Touched(taken(table, sequence), touched.is_new[sequence], touched.bounds)
 
     def _find(self, rows: EventRows, step: Step, alive: Array, mode: Mode) -> tuple[EventMatches, Array]:
         """Matches decided in the step, and the events that are not consumed after it."""
