@@ -24,13 +24,14 @@ from motif.engine.events.rows import EventRows, Plan, PlanKey, no_matches, ticks
 from motif.engine.events.simulate import Simulation
 from motif.engine.events.step import Step
 from motif.engine.order import Arrangement, Layout
-from motif.engine.pace import is_slow, timed
+from motif.engine.pace import COMPILE_FROM_ROWS, is_slow, timed
 from motif.engine.runs import run_numbers
 from motif.engine.stream.kept import Kept, Touched, constant, too_old, with_columns
 from motif.engine.stream.valid import ANY, FLAG, Range
 from motif.engine.watermark import BEGINNING, FOREVER, is_past
 from motif.errors import LimitExceeded
 from motif.ir.event import Duration, EventCount
+from motif.kernels.aside import NotLoaded, compile_aside
 from motif.plan.events.decision import choosing, is_eager, rivalry, waits, windows
 from motif.plan.events.program import EventProgram
 from motif.plan.events.ways import Role, coincide
@@ -186,8 +187,14 @@ class EventPatterns:
         alive = 1 - numpy_of(flat(table.column(CONSUMED)))
         mode = self._mode(rows.count)
         try:
-            with timed(self.program.fingerprint, rows.count, compiled=mode.compiled):
+            with (
+                compile_aside(wanted=self._can_wait(rows.count)),
+                timed(self.program.fingerprint, rows.count, compiled=mode.compiled),
+            ):
                 matches, left = self._find(rows, step, alive, mode)
+        except NotLoaded:
+            mode = Mode(False)
+            matches, left = self._find(rows, step, alive, mode)
         except TooSlow:
             mode = Mode(True)
             matches, left = self._find(rows, step, alive, mode)
@@ -204,6 +211,12 @@ class EventPatterns:
             return Mode(self.compiled)
         is_due = is_slow(self.program.fingerprint, events, patience=patience(self.program))
         return Mode(True) if is_due else hurried(self.program)
+
+    def _can_wait(self, events: int) -> bool:
+        """Whether a step is done in plain Python until its loop is there; functions of users are not asked twice."""
+        if self.compiled is not None or events >= COMPILE_FROM_ROWS:
+            return False
+        return not self.functions.on_several(self.program)
 
     def _with_timeouts(
         self, table: pa.Table, rows: EventRows, matches: EventMatches, alive: Array, step: Step, *, compiled: bool

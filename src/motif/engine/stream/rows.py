@@ -17,7 +17,7 @@ from motif.engine.matcher import Rows, Run, Standing, is_worth_compiling
 from motif.engine.matches import Matches, no_matches
 from motif.engine.order import Arrangement, Layout
 from motif.engine.output import furthest, leaves, one_row, put_out
-from motif.engine.pace import SMALL_STEP
+from motif.engine.pace import COMPILE_FROM_ROWS, SMALL_STEP
 from motif.engine.stream.kept import Kept, Touched, constant, with_columns
 from motif.engine.stream.partial import stopping_anywhere, timed_out
 from motif.engine.stream.valid import ANY, FLAG, Range, check_partitions
@@ -28,6 +28,7 @@ from motif.ir.expr import MatchNumber, walk
 from motif.ir.pattern import Anchor
 from motif.ir.pattern import walk as walk_pattern
 from motif.ir.types import Kind
+from motif.kernels.aside import NotLoaded, compile_aside
 from motif.plan.program import Program
 from motif.plan.scalar import DAY
 
@@ -111,7 +112,7 @@ class RowPatterns:
     def _within_limits(self, touched: Touched, watermark: int) -> list[pa.Table]:
         """Matches of all partitions but those that ask for too much: these are let go, the others go on."""
         try:
-            found = _Step(self, touched, watermark).run()
+            found = self._stepped(touched, watermark)
             return [] if found is None else [found]
         except LimitExceeded as error:
             halves = touched.in_halves()
@@ -121,6 +122,16 @@ class RowPatterns:
                 logging.getLogger("motif").warning("a partition of %d rows let go: %s", count, error)
                 return []
             return [m for half in halves for m in self._within_limits(half, watermark)]
+
+    def _stepped(self, touched: Touched, watermark: int) -> pa.Table | None:
+        """One step, in plain Python until its loop is there."""
+        count = touched.table.num_rows
+        compiled = self.is_compiled(count)
+        try:
+            with compile_aside(wanted=self.compiled is None and count < COMPILE_FROM_ROWS):
+                return _Step(self, touched, watermark, compiled=compiled).run()
+        except NotLoaded:
+            return _Step(self, touched, watermark, compiled=False).run()
 
 
 def remembers(program: Program) -> bool:
@@ -134,7 +145,7 @@ def remembers(program: Program) -> bool:
 class _Step:
     """Some partitions at one moment."""
 
-    def __init__(self, owner: RowPatterns, touched: Touched, watermark: int) -> None:
+    def __init__(self, owner: RowPatterns, touched: Touched, watermark: int, *, compiled: bool) -> None:
         self.owner = owner
         self.program = owner.program
         self.table = touched.table
@@ -142,7 +153,7 @@ class _Step:
         self.low, self.high = self.rows.bounds[:-1], self.rows.bounds[1:]
         self.watermark = watermark
         self.is_over = watermark >= FOREVER
-        self.compiled = owner.is_compiled(self.rows.count)
+        self.compiled = compiled
         self.standing = self._standing()
 
     def _fact(self, name: str) -> Array:
