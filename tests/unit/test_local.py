@@ -106,6 +106,8 @@ ROW = pa.table(
         "small": pa.array([30_000], pa.int16()),
         "wide": pa.array([2**62]),
         "text": pa.array(["a"]),
+        "zero": pa.array([0]),
+        "nought": pa.array([0.0]),
     }
 )
 CONDITIONS = [
@@ -114,6 +116,7 @@ CONDITIONS = [
     *("a.small * 2 > 5", "a.tiny + a.wide > 5", "a.wide + a.wide > 5", "a.wide * 4 > 0", "a.tiny / 3 > 33"),
     *("a.tiny % 7 = 2", "a.float * 2 > 0.2", "a.double * 3 = 0.3", "a.double = 0.10000000000000000001"),
     *("a.decimal * 2 = 0.24", "a.decimal + a.double = 0.22", "a.wide > 4611686018427387903.5", "a.text > 'A'"),
+    *("a.double / a.nought > 3", "a.wide / a.zero > 3", "a.double % a.nought IS NOT NULL", "a.wide % a.zero IS NULL"),
     *("'A' < a.text", "a.text BETWEEN 'a' AND 'b'", "a.text IN ('x', 'a')", "a.day = '2026-01-01'", "a.day < a.ts"),
     *("a.ts >= '2026-01-01'", "a.ts + INTERVAL '1' HOUR > '2026-01-01'", "a.ts IS NOT NULL AND NOT a.text = 'b'"),
 ]

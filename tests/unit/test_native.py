@@ -51,7 +51,7 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> list[object]:
 
 
 def total() -> Native:
-    return Native("total", SOURCE, build._defined)
+    return Native("total", SOURCE, build.defined)
 
 
 def called(loop: Native, values: Any, factor: Any = 2, pair: Any = PAIR) -> float:
@@ -106,7 +106,7 @@ def test_code_is_kept_and_loaded(folder: Path, compiled: list[object]) -> None:
     assert not second.is_loaded
     assert called(second, np.arange(5)) == 31
     assert len(compiled) == 1
-    other = Native("total", SOURCE.replace("0.0", "1.0"), build._defined)
+    other = Native("total", SOURCE.replace("0.0", "1.0"), build.defined)
     assert not other.is_kept
     assert [path.suffix for path in folder.rglob("*") if path.is_file()] == [".o"]
 
@@ -124,7 +124,7 @@ def test_damaged_code_is_made_anew(folder: Path, compiled: list[object], damage:
 
 def test_code_of_another_loop_or_kind_is_not_run(folder: Path, compiled: list[object]) -> None:
     called(total(), np.arange(5))
-    called(Native("total", SOURCE.replace("0.0", "5.0"), build._defined), np.arange(5))
+    called(Native("total", SOURCE.replace("0.0", "5.0"), build.defined), np.arange(5))
     called(total(), np.arange(5), 2.5)
     files = sorted(folder.rglob("*.o"))
     codes = [path.read_bytes() for path in files]
@@ -132,7 +132,7 @@ def test_code_of_another_loop_or_kind_is_not_run(folder: Path, compiled: list[ob
         path.write_bytes(code)
     assert called(total(), np.arange(5)) == 31
     assert called(total(), np.arange(5), 2.5) == 36
-    assert called(Native("total", SOURCE.replace("0.0", "5.0"), build._defined), np.arange(5)) == 36
+    assert called(Native("total", SOURCE.replace("0.0", "5.0"), build.defined), np.arange(5)) == 36
     assert len(compiled) == 6
 
 
@@ -180,7 +180,7 @@ class Interrupting(importlib.abc.MetaPathFinder):
             signal.raise_signal(signal.SIGINT)
 
 sys.meta_path.insert(0, Interrupting())
-loop = Native("plus", "@kernel\\ndef plus(x):\\n    return x + 1\\n", build._defined)
+loop = Native("plus", "@kernel\\ndef plus(x):\\n    return x + 1\\n", build.defined)
 try:
     print("first", loop(41))
 except KeyboardInterrupt:
@@ -266,28 +266,28 @@ def test_many_threads_ask_at_once(compiled: list[object]) -> None:
 def test_more_arrays_than_a_call_has_arguments() -> None:
     source = "@kernel\ndef last(arrays):\n    return arrays[199][0] + arrays[0][0]\n"
     arrays = tuple(np.array([number]) for number in range(5, 205))
-    assert Native("last", source, build._defined)(arrays) == 209
+    assert Native("last", source, build.defined)(arrays) == 209
 
 
 @pytest.mark.usefixtures("folder")
 def test_a_loop_gives_back_a_whole_number() -> None:
     with pytest.raises(TypeError, match="half gives back float64"):
-        Native("half", "@kernel\ndef half(x):\n    return x / 2\n", build._defined)(3)
-    assert Native("none", "@kernel\ndef none(x):\n    return 0\n", build._defined)(2.5) == 0
+        Native("half", "@kernel\ndef half(x):\n    return x / 2\n", build.defined)(3)
+    assert Native("none", "@kernel\ndef none(x):\n    return 0\n", build.defined)(2.5) == 0
 
 
 @pytest.mark.usefixtures("folder")
 def test_code_that_needs_the_compiler_is_not_made() -> None:
     source = "@kernel\ndef total(values, factor, pair, out):\n    {}\n    return 0\n"
     with pytest.raises(RuntimeError, match="which only Numba has"):
-        called(Native("total", source.format("print(factor)"), build._defined), np.arange(5))
+        called(Native("total", source.format("print(factor)"), build.defined), np.arange(5))
     with pytest.raises(Exception, match="NRT required but not enabled"):
-        called(Native("total", source.format("values.copy()"), build._defined), np.arange(5))
+        called(Native("total", source.format("values.copy()"), build.defined), np.arange(5))
 
 
 def test_many_threads_define_loops_at_once() -> None:
     source = "def grown(x):\n" + "".join(f"    x = ((x + {n}) * 1) - ({n})\n" for n in range(300)) + "    return x\n"
     sources = [source.replace("* 1", f"* {number % 3 + 1}") for number in range(48)]
     with ThreadPoolExecutor(8) as pool:
-        defined = list(pool.map(lambda text: build._defined(text, {})["grown"], sources))
+        defined = list(pool.map(lambda text: build.defined(text, {})["grown"], sources))
     assert [loop(2) for loop in defined[::3]] == [2] * 16

@@ -6,10 +6,11 @@ queries only compare columns with constants: a few rows are computed one after t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -22,19 +23,30 @@ from motif.ir.types import Kind, Schema, Type
 from motif.kernels.build import columns_loop
 from motif.plan.columns import generate_columns
 from motif.plan.conditions import CURRENT, EXACT_DIGITS
-from motif.plan.scalar import NATIVE, Const, Lane, Op, Read, Scalar, as_int, lane
+from motif.plan.scalar import NATIVE, Const, Lane, Op, Read, Scalar, as_int, lane, scalars
 from motif.plan.typer import Typer
 
 FEW_ROWS = 500
 """Fewer are computed one after the other."""
 WIDE = 64
 """Bits of the numbers that are computed with here."""
+_PLAIN = frozenset({pa.int64(), pa.float64()})
+"""Types whose values are the same numbers in Python."""
 _GROWING = frozenset({"+", "-", "*", "neg", "abs"})
 """Operators whose result may be too large for the type that the host gives it."""
 
 
 class _NotHere(Exception):
     """The host has to compute it."""
+
+
+class Rows(Protocol):
+    """Rows of an input; a column may be made when it is asked for."""
+
+    @property
+    def num_rows(self) -> int: ...
+
+    def column(self, name: str, /) -> pa.Array | pa.ChunkedArray: ...
 
 
 class LocalColumns:
@@ -52,7 +64,7 @@ class LocalColumns:
             self.types = [schema[name] for name in self.names]
             nodes = [_typed(node, self.types, dialect) for node in lifted]
             for node, kind in zip(nodes, given.types, strict=False):
-                if not isinstance(node, Read) and not _is_alike(node.type, kind):
+                if not isinstance(node, Read) and not _is_alike(node, kind):
                     raise _NotHere
         except _NotHere:
             raise MotifError("the host has to compute some columns") from None
@@ -106,8 +118,7 @@ class LocalColumns:
         if any(isinstance(column.type, pa.BaseExtensionType) for column in inputs):
             return False
         try:
-            for computed in (self._by_columns, self._by_rows) if self.is_columnwise else (self._by_rows,):
-                columns, _ = computed(inputs, 0)
+            for columns in self._ways(inputs):
                 for column, kind in zip(columns, self.given[1], strict=True):
                     if pa.types.is_nested(kind) and column.type != kind:
                         return False
@@ -116,9 +127,34 @@ class LocalColumns:
             return False
         return True
 
-    def table(self, rows: pa.Table) -> pa.Table:
+    def _ways(self, inputs: list[pa.Array]) -> Iterator[list[pa.Array]]:
+        """Its columns of no rows."""
+        yield self._by_rows(inputs, 0)
+        if self.filter is not None:
+            self._filter_loop.results(inputs.__getitem__, 0)
+        if self.is_columnwise:
+            yield self._by_columns(inputs, 0)[0]
+
+    def without_host(self, rows: Rows) -> pa.Table | None:
+        """See `table`; None where the host is faster, or has a say."""
+        if not self.takes(rows.num_rows):
+            return None
+        try:
+            return self.table(rows)
+        except (OverflowError, pa.ArrowInvalid):
+            return None
+
+    def table(self, rows: Rows) -> pa.Table:
         """Of rows with all columns of the input; see `of_columns`."""
-        return self.of_columns([flat(rows.column(name)) for name in self.names], rows.num_rows)
+        if self._goes_by_columns(rows.num_rows) or self.filter is None:
+            return self.of_columns([flat(rows.column(name)) for name in self.names], rows.num_rows)
+        # Most rows of a stream are of no use to a query: nothing is read of them but what the filter reads.
+        [(truth, gone)] = self._filter_loop.results(lambda place: flat(rows.column(self.names[place])), rows.num_rows)
+        passed = _passed(truth, gone)
+        if not passed.any():
+            return self._nothing
+        inputs = [flat(rows.column(name)) for name in self.names]
+        return self._table(self._by_rows(inputs, rows.num_rows), passed)
 
     def of_columns(self, inputs: list[pa.Array], count: int) -> pa.Table:
         """The columns of rows that pass the filter, as the host would give them, but for texts that are codes.
@@ -126,46 +162,85 @@ class LocalColumns:
         `inputs`: those that `names` says. Raises `OverflowError` or `pa.ArrowInvalid` for values that are too large, on
         which the host has a say.
         """
-        computed = self._by_columns if self.is_columnwise and count >= FEW_ROWS else self._by_rows
-        columns, passed = computed(inputs, count)
+        if self._goes_by_columns(count):
+            return self._table(*self._by_columns(inputs, count))
+        passed = None
+        if self.filter is not None:
+            [found] = self._filter_loop.results(inputs.__getitem__, count)
+            passed = _passed(*found)
+        return self._table(self._by_rows(inputs, count), passed)
+
+    def _goes_by_columns(self, count: int) -> bool:
+        return self.is_columnwise and count >= FEW_ROWS
+
+    def _table(self, columns: list[pa.Array], passed: Array | None) -> pa.Table:
         names, kinds = self.given
         table = pa.Table.from_arrays([_fitted(*pair) for pair in zip(columns, kinds, strict=True)], names)
-        return table if passed.all() else taken(table, np.flatnonzero(passed))
+        return table if passed is None or passed.all() else taken(table, np.flatnonzero(passed))
 
-    def _by_columns(self, inputs: list[pa.Array], count: int) -> tuple[list[pa.Array], Array]:
+    @cached_property
+    def _nothing(self) -> pa.Table:
+        return pa.schema(zip(*self.given, strict=True)).empty_table()
+
+    def _by_columns(self, inputs: list[pa.Array], count: int) -> tuple[list[pa.Array], Array | None]:
         """Columns, and flags of rows that pass."""
         vectors = RowVectors(self.expressions, dict(enumerate(inputs)), self.types, count)
         columns = [
             inputs[node.column] if isinstance(node, Read) else vectors.array(node, kind)
             for node, kind in zip(self.nodes, self.given[1], strict=True)
         ]
-        return columns, np.ones(1, bool) if self.filter is None else vectors.true(self.filter)
+        return columns, None if self.filter is None else vectors.true(self.filter)
 
-    def _by_rows(self, inputs: list[pa.Array], count: int) -> tuple[list[pa.Array], Array]:
-        """The same."""
-        loop, computed, read, constants = self._loop
-        values = [_plain_values(inputs[column], self.types[column]) for column in read]
-        flags = [null_flags(inputs[column]).tolist() for column in read]
-        results: list[list[Any]] = [[] for _ in computed]
-        nulls: list[list[bool]] = [[] for _ in computed]
-        loop(count, values, flags, *constants, results, nulls)
-        found = {id(node): pair for node, pair in zip(computed, zip(results, nulls, strict=True), strict=True)}
-        columns = [
-            inputs[node.column] if isinstance(node, Read) else pa.array(_python_values(*found[id(node)], kind), kind)
+    def _by_rows(self, inputs: list[pa.Array], count: int) -> list[pa.Array]:
+        found = iter(self._loop.results(inputs.__getitem__, count))
+        return [
+            inputs[node.column] if isinstance(node, Read) else pa.array(_python_values(*next(found), kind), kind)
             for node, kind in zip(self.nodes, self.given[1], strict=True)
         ]
-        if self.filter is None:
-            return columns, np.ones(1, bool)
-        truth, gone = found[id(self.filter)]
-        return columns, np.array([value != 0 and not null for value, null in zip(truth, gone, strict=True)], bool)
 
     @cached_property
-    def _loop(self) -> tuple[Any, list[Scalar], tuple[int, ...], tuple[list[Any], list[Any]]]:
-        """What computes a row, what it computes, the columns that it reads, and the constants in it."""
-        computed: list[Scalar] = [node for node in self.expressions.nodes if not isinstance(node, Read)]
-        markers, environment = generate_columns(computed)
+    def _loop(self) -> _RowLoop:
+        return _RowLoop.of([node for node in self.nodes if not isinstance(node, Read)], self.types)
+
+    @cached_property
+    def _filter_loop(self) -> _RowLoop:
+        assert self.filter is not None
+        return _RowLoop.of([self.filter], self.types)
+
+
+@dataclass(frozen=True, slots=True)
+class _RowLoop:
+    """Computes expressions one row after the other."""
+
+    run: Any
+    computed: int
+    """How many expressions it computes."""
+    columns: tuple[tuple[int, Type], ...]
+    """Those that it reads."""
+    constants: tuple[list[Any], list[Any]]
+
+    @classmethod
+    def of(cls, nodes: Sequence[Scalar], types: Sequence[Type]) -> _RowLoop:
+        markers, environment = generate_columns(nodes)
         constants = [_plain_constant(node) for node in environment.ints], list(environment.floats)
-        return columns_loop(markers), computed, environment.columns, constants
+        columns = tuple((column, types[column]) for column in environment.columns)
+        return cls(columns_loop(markers), len(nodes), columns, constants)
+
+    def results(self, read: Callable[[int], pa.Array], count: int) -> list[tuple[list[Any], list[bool]]]:
+        """Of each expression its values, and whether they are NULL."""
+        if not self.computed:
+            return []
+        inputs = [(read(column), kind) for column, kind in self.columns]
+        values = [_plain_values(array, kind) for array, kind in inputs]
+        flags = [_plain_flags(array) for array, _ in inputs]
+        results: list[list[Any]] = [[] for _ in range(self.computed)]
+        nulls: list[list[bool]] = [[] for _ in range(self.computed)]
+        self.run(count, values, flags, *self.constants, results, nulls)
+        return list(zip(results, nulls, strict=True))
+
+
+def _passed(truth: list[Any], gone: list[bool]) -> Array:
+    return np.array([value != 0 and not null for value, null in zip(truth, gone, strict=True)], bool)
 
 
 def _typed(lifted: Scalar, types: Sequence[Type], dialect: str) -> Scalar:
@@ -185,7 +260,7 @@ def _values_of(node: Scalar) -> list[Scalar]:
 
 
 def _is_certain(node: Scalar) -> bool:
-    """Whether a value is the host's: it compares 32-bit floats as such, and fails on small numbers that grow."""
+    """Whether a value is the host's, which compares 32-bit floats as such, and fails on small numbers that grow."""
     match node:
         case Read(type=Type(kind=Kind.OTHER | Kind.NULL)):
             return False
@@ -195,8 +270,21 @@ def _is_certain(node: Scalar) -> bool:
             return len(number.as_tuple().digits) <= EXACT_DIGITS
         case Op(name=name, args=args) if name in _GROWING and lane(node.type) is Lane.INT:
             return any(map(_is_wide, args))
+        case Op(name="/" | "%", args=(_, divisor)):
+            return _is_never_zero(divisor)
         case _:
             return True
+
+
+def _is_never_zero(divisor: Scalar) -> bool:
+    """Whether a quotient is a number on every host: divided by zero it is NULL, infinite, or an error."""
+    match divisor:
+        case Const(value=value):
+            return bool(value)
+        case Op(name="to_float", args=(Const(value=value),)):
+            return bool(value)
+        case _:
+            return False
 
 
 def _is_wide(node: Scalar) -> bool:
@@ -210,14 +298,24 @@ def _is_wide(node: Scalar) -> bool:
             return True  # its own arguments are looked at, too
 
 
+def _reads_intervals(node: Scalar) -> bool:
+    return any(isinstance(inner, Read) and inner.type.kind is Kind.INTERVAL for inner in scalars(node))
+
+
 def _fitted(column: pa.Array, kind: pa.DataType) -> pa.Array:
     return column if pa.types.is_dictionary(column.type) else as_type(column, kind)
 
 
 def _plain_values(array: pa.Array, kind: Type) -> list[Any]:
     """Numbers as in their lane; what has codes elsewhere as it is."""
-    values: list[Any] = array.to_pylist() if lane(kind) is Lane.CODE else to_lanes(array, kind).values.tolist()
+    is_plain = lane(kind) is Lane.CODE or (array.type in _PLAIN and not array.null_count)
+    values: list[Any] = array.to_pylist() if is_plain else to_lanes(array, kind).values.tolist()
     return values
+
+
+def _plain_flags(array: pa.Array) -> list[Any]:
+    """Whether a value is NULL."""
+    return null_flags(array).tolist() if array.null_count else [False] * len(array)
 
 
 def _python_values(values: list[Any], nulls: list[bool], kind: pa.DataType) -> list[Any]:
@@ -231,14 +329,18 @@ def _plain_constant(node: Const) -> Any:
     return node.value if lane(node.type) is Lane.CODE else as_int(node.value, node.type)
 
 
-def _is_alike(kind: Type, given: pa.DataType) -> bool:
-    """Whether a value that was computed here is of the type that the host gives."""
-    match kind.kind:
+def _is_alike(node: Scalar, given: pa.DataType) -> bool:
+    """Whether a value that was computed here is of the type that the host gives, or that is made of it."""
+    match (kind := node.type).kind:
         case Kind.BOOLEAN:
             return bool(pa.types.is_boolean(given))
         case Kind.INTEGER:
             return bool(pa.types.is_integer(given))
         case Kind.TIMESTAMP:
             return bool(given == pa.timestamp("us")) and not kind.scale
+        case Kind.INTERVAL:  # one that is read may have months
+            return bool(given == pa.duration("us")) and not kind.scale and not _reads_intervals(node)
+        case Kind.STRING:
+            return bool(pa.types.is_string(given))
         case _:
             return kind.kind is Kind.FLOAT and bool(pa.types.is_float64(given))

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from motif.engine.budget import Budget
 from motif.engine.execution import Execution
+from motif.engine.local import LocalColumns
 from motif.engine.order import crossing, layout
 from motif.engine.parallel import match_rows
 from motif.engine.partitions import by_partition
@@ -48,7 +49,8 @@ from motif.plan.source import HostRefusal, Verdict
 from motif.plan.text_times import tell_text_times
 from motif.plan.unmet import MOST_VALUES, row_tests, tell_of_rows, tell_unmet
 
-_LEAVES = "__motif_leaves"
+LEAVES = "__motif_leaves"
+"""The table of what the engine returned."""
 _VERDICTS = {"cannot contain aggregates": Verdict.AGGREGATE, "UNNEST": Verdict.ROWS}
 """By what DuckDB says of an expression that it does not take in WHERE."""
 
@@ -313,12 +315,19 @@ def key_names(program: Program) -> list[str]:
     ]
 
 
-def final_columns(program: Planned, source: DuckSource, leaves: pa.Table, budget: Budget | None = None) -> pa.Table:
+def final_columns(
+    program: Planned,
+    source: DuckSource,
+    leaves: pa.Table,
+    budget: Budget | None = None,
+    *,
+    local: LocalColumns | None = None,
+) -> pa.Table:
     """The output columns from what the engine returned, of which `budget` has counted all before.
 
-    What is a value of a row is of the type of its column.
+    What is a value of a row is of the type of its column. `local`: computes the rest of a few without DuckDB.
     """
-    computed = iter([] if program.outputs.is_plain else _scalars(program, source, leaves, budget).columns)
+    computed = iter([] if program.outputs.is_plain else _scalars(program, source, leaves, budget, local).columns)
     lookup, zone = source.lookup, source.database.common_zone
     columns, fields = [], []
     for name, expr in program.outputs.columns:
@@ -343,9 +352,14 @@ def _drive(
     yield from session.finish()
 
 
-def _scalars(program: Planned, source: DuckSource, leaves: pa.Table, budget: Budget | None) -> pa.Table:
-    with source.database.lent(_LEAVES, leaves), user_errors(program.query.source, program):
-        return source.database.table(_items_sql(program, _computed(program), _LEAVES), budget)
+def _scalars(
+    program: Planned, source: DuckSource, leaves: pa.Table, budget: Budget | None, local: LocalColumns | None
+) -> pa.Table:
+    found = None if local is None else local.without_host(leaves)
+    if found is not None:
+        return found
+    with source.database.lent(LEAVES, leaves), user_errors(program.query.source, program):
+        return source.database.table(_items_sql(program, _computed(program), LEAVES), budget)
 
 
 def _computed(program: Planned) -> list[tuple[str, Expr]]:
@@ -392,9 +406,14 @@ def _schema(source: DuckSource, statement: Statement, clause: Clause) -> Schema:
 
 def empty_result(program: Program, source: DuckSource) -> pa.Table:
     """The result over no rows: lets DuckDB look at the measures before any row is read."""
+    return final_columns(program, source, no_leaves(program, source))
+
+
+def no_leaves(program: Program, source: DuckSource) -> pa.Table:
+    """What the engine returns over no rows."""
     session = Session(program, Execution.of(program, PLAIN))
     rows = source.database.table(f"SELECT * FROM ({input_sql(program, source)}) LIMIT 0")
-    return final_columns(program, source, pa.concat_tables([*session.feed(rows), *session.finish()]))
+    return pa.concat_tables([*session.feed(rows), *session.finish()])
 
 
 def _input_span(refused: Refused, clause: Clause) -> Span:

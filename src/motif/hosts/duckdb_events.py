@@ -135,11 +135,12 @@ class Stack:
         self.composites: list[tuple[str, str]] = []
         """Class and table of matches that are events."""
         self.last = queries[-1]
+        self._described: dict[str, list[tuple[str, str]]] = {}
         self.known: dict[str, str] = {}
         """Columns of all inputs of a stack of queries, and their types: events are ordered by them."""
         if len(queries) > 1:
             everything = f"({self._inputs(self.inputs)})"
-            self.known = dict(self.database.describe(f"SELECT * FROM {everything}"))
+            self.known = dict(self._columns(f"SELECT * FROM {everything}"))
             schema = DuckSource(self.database, "", everything).schema
             self.stream = replace(stream, total=total_order(queries, self._typed(stream), schema))
 
@@ -194,10 +195,16 @@ class Stack:
         events = " UNION ALL BY NAME ".join(map(self._input, names))
         if not self.stream.total:
             return events
-        own = {column.casefold() for column, _ in self.database.describe(events)}
+        own = {column.casefold() for column, _ in self._columns(events)}
         lacking = [(name, kind) for name, kind in self.known.items() if name.casefold() not in own]
         nulls = "".join(f", CAST(NULL AS {kind}) AS {quoted(name)}" for name, kind in lacking)
         return f"SELECT *{nulls} FROM ({events})" if lacking else events
+
+    def _columns(self, select: str) -> list[tuple[str, str]]:
+        """Names and types of a query's columns; those of a table are asked for by every query of a stack."""
+        if select not in self._described:
+            self._described[select] = self.database.describe(select)
+        return self._described[select]
 
     def _placed(self, inputs: str) -> str:
         """Events that are no matches, with what they are ordered by where matches stand between them."""
@@ -217,7 +224,7 @@ class Stack:
         return [known[query.input.casefold()]]
 
     def _input(self, name: str) -> str:
-        columns = {column.casefold() for column, _ in self.database.describe(f"SELECT * FROM {quoted(name)}")}
+        columns = {column.casefold() for column, _ in self._columns(f"SELECT * FROM {quoted(name)}")}
         kind = self.stream.type or "type"
         own_class = "" if kind.casefold() in columns or not self.named else f", {literal(name)} AS {quoted(kind)}"
         return f"SELECT *{own_class} FROM {quoted(name)}"
@@ -225,7 +232,7 @@ class Stack:
     def _composite(self, name: str, table: str) -> str:
         kind = self.stream.type or "type"
         replaced = {kind.casefold(), self.stream.time.casefold(), "event", "match_start", "match_end"}
-        columns = [column for column, _ in self.database.describe(f"SELECT * FROM {quoted(table)}")]
+        columns = [column for column, _ in self._columns(f"SELECT * FROM {quoted(table)}")]
         kept = "".join(f"{quoted(column)}, " for column in columns if column.casefold() not in replaced)
         return (
             f"SELECT {kept}{literal(name)} AS {quoted(kind)}, "
@@ -237,7 +244,7 @@ class Stack:
         seen: dict[str, tuple[str, str]] = {}
         tables = [(name, name) for name in self.inputs] + self.composites
         for label, table in tables:
-            for column, kind in self.database.describe(f"SELECT * FROM {quoted(table)}"):
+            for column, kind in self._columns(f"SELECT * FROM {quoted(table)}"):
                 other, known = seen.setdefault(column.casefold(), (label, kind))
                 if _family(kind) != _family(known) and column not in ("event", "match_start", "match_end"):
                     raise QueryBindError(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,9 +16,10 @@ from motif.engine.order import crossing, layout
 from motif.engine.stream.session import Planned, StreamSession
 from motif.engine.watermark import BEGINNING, FOREVER
 from motif.errors import MotifError
-from motif.hosts.duckdb import DuckSource, columns_sql, empty_result, final_columns, user_errors
+from motif.hosts.duckdb import DuckSource, columns_sql, final_columns, no_leaves, user_errors
 from motif.hosts.duckdb_database import Database, quoted
 from motif.hosts.duckdb_events import BASE, Stack, input_sql
+from motif.hosts.duckdb_measures import computed_here
 from motif.hosts.given import check_schema
 from motif.hosts.united import United
 from motif.ir.event import EventQuery
@@ -40,24 +40,25 @@ class Link:
     source: DuckSource
     sql: str
     time: str
-    tables: list[str]
-    """Names under which matches of the queries before are seen."""
     empty: pa.Table
-    """What the session takes, without a row; `nothing`: its result over that."""
+    """What the session takes, without a row; `nothing`: its result over that, which DuckDB has looked at, too."""
     nothing: pa.Table
     session: StreamSession
     local: LocalColumns | None
     """Computes what the session takes without the host, where that is possible."""
+    measured: LocalColumns | None
+    """The same of what comes out."""
     united: United | None
-    """Of a later query of a stack: makes its events without the host, for `local`."""
-    classes: list[str]
-    """Those of the matches of the queries before."""
+    """Of a later query of a stack: its events without the host, for `local`."""
+    composites: list[tuple[str, str]]
+    """Classes of the matches of the queries before, and the tables as which DuckDB sees them."""
 
     def taken(self, name: str, table: pa.Table, schemas: Mapping[str, pa.Schema]) -> pa.Table:
         """What the session takes of new rows of an input."""
-        if self.local is not None and self.local.takes(table.num_rows):
-            with suppress(OverflowError, pa.ArrowInvalid):  # the host has a say on what is too large
-                return self.local.table(table)
+        if self.local is not None:
+            found = self.local.without_host(table)
+            if found is not None:
+                return found
         self.show(name, table, schemas)
         return self.rows()
 
@@ -66,10 +67,10 @@ class Link:
     ) -> pa.Table:
         """What the session of a later query takes of new rows of an input, and of new matches of queries before."""
         if self.local is not None and self.united is not None:
-            with suppress(OverflowError, pa.ArrowInvalid):
-                events = self.united.events(table, [(self.classes[n], found) for n, found in matches.items()])
-                if self.local.takes(events.num_rows):
-                    return self.local.table(events)
+            composites = [(self.composites[n][0], found) for n, found in matches.items()]
+            found = self.local.without_host(self.united.events(table, composites))
+            if found is not None:
+                return found
         self.show(name, table, schemas, matches)
         return self.rows()
 
@@ -86,7 +87,7 @@ class Link:
             shown = table if other == name and table is not None else schema.empty_table()
             database.add(other, shown, is_fixed=True)
         for number, found in (matches or {}).items():
-            database.add(self.tables[number], found, is_fixed=True)
+            database.add(self.composites[number][1], found, is_fixed=True)
 
     def rows(self) -> pa.Table:
         with user_errors(self.planned.program.query.source):
@@ -96,7 +97,7 @@ class Link:
         """Output columns of what the session gave."""
         if not leaves:
             return self.nothing
-        return final_columns(self.planned.program, self.source, pa.concat_tables(leaves))
+        return final_columns(self.planned.program, self.source, pa.concat_tables(leaves), local=self.measured)
 
     def held_back(self, watermark: int) -> int:
         """The watermark of what comes out: matches that end at or before it have all come."""
@@ -119,25 +120,13 @@ def linked(
         return [_row_link(queries[0], data, options)]
     functions = Functions(events.functions, skips_errors=options.on_error == "skip")
     patterns = [query for query in queries if isinstance(query, EventQuery)]
+    stack = Stack(data, events.stream, patterns)
     links: list[Link] = []
-    for number, query in enumerate(patterns):
-        stack = Stack(data, events.stream, patterns)
-        for link, before in zip(links, patterns, strict=False):
-            stack.add(before, link.nothing)
+    for query in patterns:
         program, source = stack.plan(query, functions.registered)
-        classes, tables = [name for name, _ in stack.composites], [table for _, table in stack.composites]
-        links.append(
-            _link(
-                program,
-                source,
-                input_sql(program, source),
-                tables[:number],
-                functions,
-                options,
-                classes,
-                is_named=stack.named,
-            )
-        )
+        links.append(_link(program, source, input_sql(program, source), functions, options, stack))
+        if query is not patterns[-1]:
+            stack.add(query, links[-1].nothing)
     return links
 
 
@@ -147,44 +136,55 @@ def _row_link(query: RowQuery, data: Any, options: StreamOptions) -> Link:
     source = DuckSource(Database({BASE: data}), "", quoted(BASE))
     program = plan(query, source)
     sql = source.select(columns_sql(crossing(program)))
-    return _link(program, source, sql, [], Functions({}), options, [], is_named=False)
+    return _link(program, source, sql, Functions({}), options, None)
 
 
 def _link(
     program: Program | EventProgram,
     source: DuckSource,
     sql: str,
-    tables: list[str],
     functions: Functions,
     options: StreamOptions,
-    classes: list[str],
-    *,
-    is_named: bool,
+    stack: Stack | None,
 ) -> Link:
     time = time_column(program, source.schema)
     with user_errors(program.query.source):
         empty = source.database.table(sql).slice(0, 0)
     planned = Planned(program, layout(program, source.types_of(crossing(program))), functions, empty.schema)
     session = StreamSession(planned, timeouts=options.emits("timeout"))
-    local = None
-    if source.relation == quoted(BASE):
-        chosen = program.admitted if isinstance(program, EventProgram) else None
-        local = LocalColumns.of(planned.layout.exprs, chosen, source.schema, source.dialect, empty.schema)
-        if local is not None and not local.takes_rows_of(source.database.original(BASE)):
-            local = None
+    composites = [] if stack is None else list(stack.composites)
     united = None
-    if tables and isinstance(program, EventProgram) and not is_named:
-        united = United.of(source.database.table(source.select("*")).schema, program.stream)
-        local = LocalColumns.of(planned.layout.exprs, program.admitted, source.schema, source.dialect, empty.schema)
-        if united is None or local is None or not local.takes_rows_of(united.schema.empty_table()):
+    if composites and stack is not None and not stack.named:
+        united = United.of(source.database.table(source.select("*")).schema, stack.stream)
+    rows = source.database.original(BASE) if source.relation == quoted(BASE) else None
+    if united is not None:
+        rows = united.schema.empty_table()
+    chosen = program.admitted if isinstance(program, EventProgram) else None
+    local = None
+    if rows is not None:
+        local = LocalColumns.of(planned.layout.exprs, chosen, source.schema, source.dialect, empty.schema)
+        if local is not None and not local.takes_rows_of(rows):
             local = None
-    nothing = _nothing(program, source, empty)
-    return Link(planned, source, sql, time, tables, empty, nothing, session, local, united, classes)
+    leaves = _no_leaves(program, source, empty)
+    nothing = final_columns(program, source, leaves)
+    return Link(
+        planned,
+        source,
+        sql,
+        time,
+        empty,
+        nothing,
+        session,
+        local,
+        computed_here(program, source, leaves, nothing),
+        united,
+        composites,
+    )
 
 
-def _nothing(program: Program | EventProgram, source: DuckSource, empty: pa.Table) -> pa.Table:
-    """The result over no rows: lets DuckDB look at the measures before any row comes."""
+def _no_leaves(program: Program | EventProgram, source: DuckSource, empty: pa.Table) -> pa.Table:
+    """What the engine returns over no rows."""
     if isinstance(program, Program):
-        return empty_result(program, source)
+        return no_leaves(program, source)
     rows = empty.select(range(len(program.columns)))
-    return final_columns(program, source, match_sorted(program, rows, Execution.of(program, PLAIN)))
+    return match_sorted(program, rows, Execution.of(program, PLAIN))

@@ -12,12 +12,11 @@ import inspect
 import threading
 from collections.abc import Callable, Mapping
 from functools import cache, partial
-from types import MappingProxyType
 from typing import Any
 
 from motif.kernels import arith, chance, columns, consume, fold, identity, join, lists, reach, search, sort
 from motif.kernels.known import Known, simplify
-from motif.kernels.native import Native
+from motif.kernels.native import NOTHING_KNOWN, Native
 
 Loop = Callable[..., Any]
 Markers = tuple[tuple[str, str], ...]
@@ -38,7 +37,6 @@ _LIST_HELPERS = (
 _CONSUME_HELPERS = (consume.precedes, consume.agree, consume.decided)
 _DEFINING = threading.Lock()
 """Python counts how deep a syntax tree is once for all threads: two that make one at a time fail."""
-NOTHING_KNOWN: Mapping[str, Known] = MappingProxyType({})
 _HEADER = f"from __future__ import annotations\nMOST = {arith.MOST}\nLEAST = {arith.LEAST}\n"
 
 
@@ -127,7 +125,7 @@ def _plain(loop: Loop, markers: Markers, known: Known = ()) -> Loop:
     if not markers:
         return loop
     helpers = {helper.__name__: helper for helper in (*_HELPERS, *_LIST_HELPERS)}
-    result: Loop = _defined(_filled(loop, markers), helpers, {loop.__name__: known})[loop.__name__]
+    result: Loop = defined(_filled(loop, markers), helpers, {loop.__name__: known})[loop.__name__]
     return result
 
 
@@ -138,7 +136,7 @@ def _compiled(loop: Loop, markers: Markers, known: Known = ()) -> Native:
 
 def _native(loop: Loop, source: str, known: Mapping[str, Known] = NOTHING_KNOWN) -> Native:
     # What is known makes it another loop, but need not be thought through where this is kept on disk.
-    return Native(loop.__name__, f"# {known}\n" + _HEADER + source, partial(_defined, known=known))
+    return Native(loop.__name__, f"# {known}\n" + _HEADER + source, partial(defined, known=known), known)
 
 
 def _with_helpers(source: str) -> str:
@@ -153,7 +151,7 @@ def _plain_consume(joins: tuple[Join, ...]) -> Loop:
     names = {helper.__name__: helper for helper in _CONSUME_HELPERS}
     names |= {f"join_{number}": _plain(join.join, *way) for number, way in enumerate(joins)}
     source = _filled(consume.run_join, _calls(len(joins))) + _source(consume.consume)
-    result: Loop = _defined(source, names)["consume"]
+    result: Loop = defined(source, names)["consume"]
     return result
 
 
@@ -211,7 +209,7 @@ def _filled(loop: Loop, markers: Markers) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _defined(source: str, names: dict[str, Any], known: Mapping[str, Known] = NOTHING_KNOWN) -> dict[str, Any]:
+def defined(source: str, names: dict[str, Any], known: Mapping[str, Known] = NOTHING_KNOWN) -> dict[str, Any]:
     """The names that a text defines, besides those it may use; it is generated, and holds nothing of the query's."""
     with _DEFINING:
         tree = ast.parse(source)

@@ -10,21 +10,25 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache, lru_cache
 from importlib.metadata import version
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from motif.kernels import disk
+from motif.kernels.aside import NotLoaded, is_under_way, is_wanted
 
 Definition = Callable[[str, dict[str, Any]], dict[str, Any]]
 """Python source and the names it may use -> the names it defines."""
 Shape = tuple[Any, ...]
 """The arguments of a call by kind: "<i8" for an array of whole numbers, "int" or "float", a tuple for a tuple."""
 
+NOTHING_KNOWN: Mapping[str, Any] = MappingProxyType({})
 _ENTRY = "motif_entry"
 _FORMAT = "3"
 """Of the files that are kept."""
@@ -38,8 +42,10 @@ class Native:
     Arrays that it writes have to be contiguous and aligned; of others it gets a copy.
     """
 
-    def __init__(self, name: str, source: str, define: Definition) -> None:
+    def __init__(self, name: str, source: str, define: Definition, known: Mapping[str, Any] = NOTHING_KNOWN) -> None:
+        """`known`: what `define` was told of the loop."""
         self.name = name
+        self.known = known
         self.source = source
         self.define = define
         self._digest = _digest(_FORMAT, name, source)
@@ -63,7 +69,7 @@ class Native:
     def __call__(self, *arguments: Any) -> int:
         leaves: list[Any] = []
         shape = tuple([_shape(argument, leaves) for argument in arguments])
-        entry = self._entries.get(shape) or self._load(shape)
+        entry = self._entries.get(shape) or self._load(shape, aside=is_wanted())
         words = np.array([0, 0, 0, 0, *_words(leaves)], np.int64)
         address = words.__array_interface__["data"][0]
         words[:2] = address + 16, address + 24  # where the result and the error go
@@ -71,18 +77,28 @@ class Native:
             raise OverflowError  # loops raise no other
         return int(words[2])
 
-    def _load(self, shape: Shape) -> Callable[[int], int]:
-        return _loader(os.getpid()).submit(self._now_loaded, shape).result()
+    def _load(self, shape: Shape, *, aside: bool) -> Callable[[int], int]:
+        return _loader(os.getpid()).submit(self._now_loaded, shape, aside).result()
 
-    def _now_loaded(self, shape: Shape) -> Callable[[int], int]:
+    def _now_loaded(self, shape: Shape, aside: bool) -> Callable[[int], int]:
         if shape not in self._entries:  # two threads may ask for the same
-            kind = _digest(repr(shape), *_processor())
-            code = disk.read(self._folder, kind)
-            if code is None:
-                code = self._compiled(shape)
-                disk.write(self._folder, kind, code)
-            self._entries[shape] = _loaded(code)
+            code = disk.read(self._folder, _kind(shape))
+            if code is None and aside and self._is_compiled_aside(shape):
+                raise NotLoaded
+            code = disk.read(self._folder, _kind(shape)) if code is None and aside else code
+            self._entries[shape] = _loaded(self.keep(shape, nullcontext()) if code is None else code)
         return self._entries[shape]
+
+    def _is_compiled_aside(self, shape: Shape) -> bool:
+        request = {"name": self.name, "source": self.source, "known": dict(self.known), "shape": shape}
+        return is_under_way(f"{self._folder}/{_kind(shape)}", request)
+
+    def keep(self, shape: Shape, writing: AbstractContextManager[Any]) -> bytes:
+        """Compile for such arguments, and keep the code on disk, within `writing`."""
+        code = self._compiled(shape)
+        with writing:
+            disk.write(self._folder, _kind(shape), code)
+        return code
 
     def _compiled(self, shape: Shape) -> bytes:
         import numba as typed
@@ -113,6 +129,10 @@ def are_loaded(loops: Iterable[Native]) -> bool:
 def are_kept(loops: Iterable[Native]) -> bool:
     """Whether they have only to be loaded from disk."""
     return all(loop.is_kept for loop in loops)
+
+
+def _kind(shape: Shape) -> str:
+    return _digest(repr(shape), *_processor())
 
 
 def _digest(*parts: str) -> str:

@@ -25,11 +25,13 @@ from motif.engine.events.simulate import Simulation
 from motif.engine.events.step import Step
 from motif.engine.execution import Execution
 from motif.engine.order import Arrangement, Layout
+from motif.engine.runs import run_numbers
 from motif.engine.stream.kept import Kept, Touched, constant, too_old, with_columns
 from motif.engine.stream.valid import ANY, FLAG, Range
 from motif.engine.watermark import BEGINNING, FOREVER, is_past
 from motif.errors import LimitExceeded
 from motif.ir.event import Duration, EventCount
+from motif.kernels.aside import NotLoaded, compile_aside
 from motif.plan.events.decision import choosing, is_eager, rivalry, waits, windows
 from motif.plan.events.program import EventProgram
 from motif.plan.events.ways import Role, coincide
@@ -188,7 +190,12 @@ class EventPatterns:
             rows.let_pass(_masks(table))
         alive = 1 - numpy_of(flat(table.column(CONSUMED)))
         running = self._running(rows.count)
-        matches, left = self._find(rows, step, alive, running)
+        try:
+            with compile_aside(wanted=self._can_wait(rows.count)):
+                matches, left = self._find(rows, step, alive, running)
+        except NotLoaded:  # in plain Python until another process has compiled it
+            running, rows.plain_steps = Running.PLAIN, self.plain_steps
+            matches, left = self._find(rows, step, alive, running)
         self.plain_steps = rows.plain_steps
         if self.program.query.consuming and len(matches):
             table = with_columns(table, {CONSUMED: 1 - left.astype(np.int64)})
@@ -207,6 +214,13 @@ class EventPatterns:
             return Running.PLAIN
         is_due = self.plain_steps >= costs.plain_steps * self.execution.effort
         return Running.COMPILED if is_due else Running.PLAIN_FIRST
+
+    def _can_wait(self, events: int) -> bool:
+        """Whether a step is done in plain Python until its loop is there; functions of users are not asked twice."""
+        costs = self.execution.costs
+        if not costs.compile_rows or events >= costs.compile_rows:
+            return False
+        return not self.functions.on_several(self.program)
 
     def _with_timeouts(
         self, table: pa.Table, rows: EventRows, matches: EventMatches, alive: Array, step: Step, running: Running
@@ -237,10 +251,18 @@ class EventPatterns:
         follows[touched.bounds[:-1]] = True
         if follows[touched.is_new].all():
             return touched
-        sequence = Arrangement(table, self.layout, touched.is_new.astype(np.int64)).sequence()
-        table = taken(table, sequence)
-        bounds = EventRows(self.program, table, self.execution).bounds
-        return Touched(table, touched.is_new[sequence], bounds)
+        # What was kept is in order: only events from the first on that a new one may come before have to move.
+        segment = run_numbers(touched.bounds)
+        earliest = np.full(len(touched.bounds) - 1, FOREVER)
+        np.minimum.at(earliest, segment[touched.is_new], time[touched.is_new])
+        moving = np.flatnonzero(time >= earliest[segment])
+        tail = taken(table, moving)
+        moved = Arrangement(
+            tail, self.layout, touched.is_new[moving].astype(np.int64), group=segment[moving]
+        ).sequence()
+        sequence = np.arange(table.num_rows)
+        sequence[moving] = moving[moved]
+        return Touched(taken(table, sequence), touched.is_new[sequence], touched.bounds)
 
     def _find(self, rows: EventRows, step: Step, alive: Array, running: Running) -> tuple[EventMatches, Array]:
         """Matches decided in the step, and the events that are not consumed after it."""

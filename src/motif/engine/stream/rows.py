@@ -28,6 +28,7 @@ from motif.ir.expr import MatchNumber, walk
 from motif.ir.pattern import Anchor
 from motif.ir.pattern import walk as walk_pattern
 from motif.ir.types import Kind
+from motif.kernels.aside import NotLoaded, compile_aside
 from motif.plan.physical.plan import Running
 from motif.plan.program import Program
 from motif.plan.scalar import DAY
@@ -112,7 +113,7 @@ class RowPatterns:
     def _within_limits(self, touched: Touched, watermark: int) -> list[pa.Table]:
         """Matches of all partitions but those that ask for too much: these are let go, the others go on."""
         try:
-            found = _Step(self, touched, watermark).run()
+            found = self._stepped(touched, watermark)
             return [] if found is None else [found]
         except LimitExceeded as error:
             halves = touched.in_halves()
@@ -122,6 +123,15 @@ class RowPatterns:
                 logging.getLogger("motif").warning("a partition of %d rows let go: %s", count, error)
                 return []
             return [m for half in halves for m in self._within_limits(half, watermark)]
+
+    def _stepped(self, touched: Touched, watermark: int) -> pa.Table | None:
+        """One step, in plain Python until its loop is there."""
+        count, most = touched.table.num_rows, self.execution.costs.compile_rows
+        try:
+            with compile_aside(wanted=bool(most) and count < most):
+                return _Step(self, touched, watermark, self.running(count)).run()
+        except NotLoaded:
+            return _Step(self, touched, watermark, Running.PLAIN).run()
 
 
 def remembers(program: Program) -> bool:
@@ -135,7 +145,7 @@ def remembers(program: Program) -> bool:
 class _Step:
     """Some partitions at one moment."""
 
-    def __init__(self, owner: RowPatterns, touched: Touched, watermark: int) -> None:
+    def __init__(self, owner: RowPatterns, touched: Touched, watermark: int, running: Running) -> None:
         self.owner = owner
         self.program = owner.program
         self.table = touched.table
@@ -143,7 +153,7 @@ class _Step:
         self.low, self.high = self.rows.bounds[:-1], self.rows.bounds[1:]
         self.watermark = watermark
         self.is_over = watermark >= FOREVER
-        self.running = owner.running(self.rows.count)
+        self.running = running
         self.standing = self._standing()
 
     def _fact(self, name: str) -> Array:

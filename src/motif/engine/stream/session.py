@@ -112,6 +112,8 @@ class StreamSession:
 
     def push(self, rows: pa.Table) -> Emitted:
         """Take rows; what they decide at once."""
+        if not rows.num_rows:
+            return Emitted()
         rows, times = self._with_time(rows)
         late = is_past(times, self.watermark)
         emitted = Emitted()
