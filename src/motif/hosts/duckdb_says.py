@@ -52,7 +52,10 @@ def _not_comparable(one: str, other: str) -> str:
 def _side_hint(types: str) -> str:
     """What makes two values comparable."""
     is_text = re.search(r"\b(VARCHAR|STRING)\b", types)
-    return _TEXT_TIME if is_text and re.search(r"\b(INTERVAL|TIMESTAMP|DATE)\b", types) else _ONE_SIDE
+    is_time = re.search(r"\b(INTERVAL|TIMESTAMP|DATE)\b", types)
+    if is_time and re.search(r"INT\b|INTEGER|DOUBLE|DECIMAL", types):
+        return "write a length of time as INTERVAL '5' MINUTE"
+    return _TEXT_TIME if is_text and is_time else _ONE_SIDE
 
 
 def _with_hint(hint: str) -> Callable[[re.Match[str], str], str]:

@@ -324,6 +324,8 @@ class CallParser(NavigationParser):
             hint = "is there a comma too many?"
         elif (token.is_op("<") or token.is_op(">")) and self.peek(-1).is_op("="):
             hint = f"write {token.text}="
+        elif self.previous.is_word("AND", "OR", "NOT"):
+            hint = f"write a condition behind {self.previous.text.upper()}, or leave it out"
         self.fail_expected("an expression", hint)
 
     def refuse_query(self) -> None:

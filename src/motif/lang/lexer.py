@@ -368,7 +368,10 @@ class _Lexer:
             self._fail(f"this {char} closes nothing", span, f"remove it, or add the missing {_opening(char)}")
         opener = self.items[self.open[-1]]
         if _PAIRS[opener.text] != char:
-            hint = f"close the {opener.text} from character {opener.span.start + 1} with {_PAIRS[opener.text]} first"
+            shown, end = (
+                ("{-", "-}") if self.text[opener.span.start :].startswith("{-") else (opener.text, _PAIRS[opener.text])
+            )
+            hint = f"close the {shown} from character {opener.span.start + 1} with {end} first"
             self._fail(f"{char} does not close {opener.text}", span, hint)
         self.closer[self.open[-1]] = len(self.items)
         # The closing bracket names its opener as parent; `Tokens.opener` reads it.

@@ -274,6 +274,10 @@ class NavigationParser(Cursor, ABC):
     def _match_number(self) -> MatchNumber:
         start = self.pos
         self.pos += 2
+        if not self.at_op(")"):
+            self.fail(
+                "there are too many arguments in MATCH_NUMBER( )", hint=f"MATCH_NUMBER takes {_TAKES['MATCH_NUMBER']}"
+            )
         self._close("MATCH_NUMBER")
         return MatchNumber(self.span_from(start))
 

@@ -209,7 +209,7 @@ class OperandParser(CallParser):
             self.expect_word("THEN", "after WHEN", "write CASE WHEN condition THEN result ELSE result END")
             parts.append(self._case_part(text))
         default = self._case_part(text) if self.accept_word("ELSE") else Literal(None)
-        self.expect_word("END", "at the end of CASE")
+        self.expect_word("END", "at the end of CASE", "write CASE WHEN condition THEN result ELSE result END")
         span = self.span_from(start)
         if operand is not None:
             # Repeating a large operand could make nested CASEs exponentially large.

@@ -155,6 +155,8 @@ class _PatternParser(Cursor):
             hint = "put both conditions into one DEFINE, with AND"
         elif token.kind is Kind.STRING:
             hint = "a pattern variable is a name, not a string"
+        elif token.kind is Kind.OP and token.text in "-=>;~":
+            hint = "variables follow each other without signs: PATTERN (A B C); rows between them are PATTERN (A X*? B)"
         self.fail(f"{describe(token)} has no meaning in PATTERN", token.span, hint)
 
     def _append(self, node: Pattern, start: int) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from motif.errors import MotifError, QueryBindError, did_you_mean, is_slip_of
+from motif.errors import MotifError, QueryBindError, did_you_mean, is_slip_of, perhaps
 from motif.ir.expr import Column, Expr, transform
 from motif.ir.query import Key, RowQuery
 from motif.ir.types import Schema
@@ -37,6 +37,9 @@ class Names:
         self.errors.append(self.unknown(node))
         return node
 
+    def _is_quoted(self, node: Column) -> bool:
+        return node.span is not None and self.source[node.span.start : node.span.start + 1] == '"'
+
     def unknown(self, node: Column) -> MotifError:
         qualifies = node.span is not None and self.source[node.span.end : node.span.end + 1] == "."
         what = "column or variable" if qualifies else "column"
@@ -45,6 +48,8 @@ class Names:
         else:
             constants = [word for word in _CONSTANTS if is_slip_of(node.name.upper(), word)]
             hint = did_you_mean(node.name, constants or (*self.schema, *self.others))
+            if self._is_quoted(node) and perhaps(node.name, (*self.schema, *self.others)) is None:
+                hint = f"a text stands in single quotes: '{node.name}'"
         return QueryBindError(f"unknown {what} {node.name}", source=self.source, span=node.span, hint=hint)
 
 

@@ -265,9 +265,10 @@ class Typer:
 
     def clash(self, node: Op, left: Type, right: Type) -> MotifError:
         other = left if left.kind is Kind.OTHER else right
-        return self.error(
-            node, f"cannot compare or combine {left} with {right}", "CAST one side to the type of the other", other
-        )
+        hint = "CAST one side to the type of the other"
+        if Kind.INTERVAL in (left.kind, right.kind):
+            hint = "write a length of time as INTERVAL '5' MINUTE"
+        return self.error(node, f"cannot compare or combine {left} with {right}", hint, other)
 
     def error(self, node: Op, message: str, hint: str | None = None, kind: Type = NULL) -> MotifError:
         """`kind`: of values that only the host may know what to do with."""

@@ -21,8 +21,9 @@ from motif.hosts.spark.exchange import moved
 from motif.hosts.spark.files import matched_by_reading, one_task
 from motif.hosts.spark.plans import final_columns, row_plan, stream_plan
 from motif.hosts.spark.safety import Unsafe, computed, filtered, queried, selected, tables_beside
+from motif.hosts.spark.says import in_our_words, refusal
 from motif.hosts.spark.shipping import carried
-from motif.hosts.spark.types import kept_back, leaf_schema, message_and_hint, type_of
+from motif.hosts.spark.types import kept_back, leaf_schema, type_of
 from motif.hosts.spark.worker import matcher
 from motif.ir.expr import Call, Column, Expr, HostAggregate, Verbatim, transform
 from motif.ir.query import RowQuery
@@ -86,7 +87,7 @@ class SparkSource:
             with quiet():
                 return selected(self.frame, [f"{row_sql(expr)} AS c{i}" for i, expr in enumerate(exprs)])
         except (AnalysisException, ParseException) as error:
-            raise HostRefusal(message_and_hint(str(error))[0]) from None
+            raise refusal(error) from None
         except Unsafe as unsafe:
             raise HostRefusal(unsafe.message) from None
 
@@ -104,7 +105,7 @@ class SparkSource:
                 unknown = [expr for expr in dict.fromkeys(exprs) if expr not in self._types]  # to ask takes a while
                 kinds = [field.dataType for field in self.select(unknown).schema.fields] if unknown else []
         except (AnalysisException, ParseException) as error:
-            raise HostRefusal(message_and_hint(str(error))[0]) from None
+            raise refusal(error) from None
         self._types |= dict(zip(unknown, kinds, strict=True))
         return [self._types[expr] for expr in exprs]
 
@@ -131,7 +132,7 @@ class SparkSource:
         except (AnalysisException, ParseException) as error:
             verdict = _VERDICTS.get((error.getCondition() or "").partition(".")[0])
             if verdict is None:
-                raise HostRefusal(message_and_hint(str(error))[0]) from None
+                raise refusal(error) from None
             return verdict
         except Unsafe as unsafe:
             raise HostRefusal(unsafe.message) from None
@@ -142,7 +143,7 @@ class SparkSource:
             with quiet():
                 return self.select([expr]).schema.fields[0].dataType.simpleString()
         except (AnalysisException, ParseException) as error:
-            raise HostRefusal(message_and_hint(str(error))[0]) from None
+            raise refusal(error) from None
 
     def leaves_texts(self, column: str) -> bool:  # noqa: ARG002 - a boolean costs Spark more, whatever the column
         return True
@@ -158,7 +159,7 @@ class SparkSource:
         except PySparkException as error:
             if (error.getCondition() or "").startswith("INVALID_INLINE_TABLE"):
                 return None
-            raise HostRefusal(message_and_hint(str(error))[0]) from None
+            raise refusal(error) from None
         except Unsafe as unsafe:
             raise HostRefusal(unsafe.message) from None
 
@@ -194,7 +195,7 @@ def _rows(frame: DataFrame) -> list[Any]:
         with quiet():
             return frame.collect()
     except PySparkException as error:
-        raise HostRefusal(message_and_hint(str(error))[0]) from None
+        raise refusal(error) from None
 
 
 def no_rows(frame: DataFrame) -> DataFrame:
@@ -294,13 +295,16 @@ def blamed(error: PySparkException | Unsafe, program: Program | EventProgram, le
             with quiet():
                 selected(leaves, [row_sql(expr)]).schema  # noqa: B018 - asks for the analysis
         except (AnalysisException, ParseException) as culprit:
-            message, hint = message_and_hint(str(culprit))
+            message, hint = in_our_words(culprit)
             span = next((m.span for m in program.query.measures if m.name == name), None)
             return QueryBindError(message, source=program.query.source, span=span, hint=hint)
         except Unsafe as unsafe:
             span = next((m.span for m in program.query.measures if m.name == name), None)
             return unsafe.at(program.query.source, span)
-    return QueryBindError(message_and_hint(str(error))[0])
+    if isinstance(error, Unsafe):
+        return QueryBindError(error.message)
+    message, hint = in_our_words(error)
+    return QueryBindError(message, hint=hint)
 
 
 @contextmanager
@@ -433,7 +437,7 @@ def _template(spliced: Spliced, frames: dict[str, DataFrame]) -> str:
 
 
 def _mistake(error: PySparkException, session: SparkSession, statement: Statement, span: Span | None) -> MotifError:
-    message, hint = message_and_hint(str(error))
+    message, hint = in_our_words(error)
     if error.getCondition() == "TABLE_OR_VIEW_NOT_FOUND":
         name = (error.getMessageParameters() or {}).get("relationName", "").strip("`")
         hint = did_you_mean(name, tables_beside(name, session))

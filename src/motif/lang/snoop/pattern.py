@@ -149,15 +149,19 @@ class _PatternParser(Cursor):
             hint = f"the parts of {word} are separated by commas: {_EXAMPLES[word]}"
         elif token.kind in (Kind.NAME, Kind.STRING):
             hint = f"is a {separators[0]} missing before {describe(token)}?"
-            if last.is_word("AS"):
+            if token.is_word("WITHIN"):
+                hint = "WITHIN stands behind the pattern; a time between two parts: TSEQ(A a, B b; 0 s, 5 s)"
+            elif last.is_word("AS"):
                 hint = f"leave AS out: {describe(before)} {describe(token)}"
-            elif last.text in _SIMPLE_QUANTIFIERS:
+            elif last.text in _SIMPLE_QUANTIFIERS and self.peek(1).kind is not Kind.NAME:
                 hint = f"the quantifier stands behind the variable: {describe(before)} {describe(token)}{last.text}"
             elif before.text.upper() in _NO_SUCH:
                 hint = f"write NOT {describe(last)} {describe(token)}"
         elif token.is_op(":"):
             hint = "a class and a variable have a blank between them: Login a"
-        elif token.kind is Kind.OP and token.text in "-=>|&~":
+        elif token.is_op("|"):
+            hint = "one of several classes: OR(A a, B b)"
+        elif token.kind is Kind.OP and token.text in "-=>&~":
             hint = f"write {separators[0]} between the parts of {word}: {_EXAMPLES[word]}"
         self.fail_expected(f"{separators[0]} or ) in {word}( )", hint)
 
