@@ -286,6 +286,10 @@ def test_matches_from_every_row_to_the_end(mode: str, pattern: str, is_told: boo
     longer = pa.concat_tables(
         [SHOP, SHOP.set_column(0, "ts", pa.array([START + dt.timedelta(days=1)] * 12, SHOP.schema.field("ts").type))]
     )
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        motif.Stream(clause, SHOP.schema)
+    assert [one.message.message.partition(",")[0] for one in caught] == due  # type: ignore[union-attr]
     if due:  # it is true: twice the rows are more than three times the result
         assert motif.match(longer, clause).num_rows > 3 * motif.match(SHOP, clause).num_rows
 
