@@ -18,7 +18,8 @@ import motif
 from motif.engine import parallel
 from motif.hosts import duckdb_database, duckdb_rows
 from motif.hosts.duckdb import match_table
-from motif.hosts.duckdb_database import Database, Refused
+from motif.hosts.duckdb_database import Database
+from motif.hosts.duckdb_refused import Refused
 from motif.lang.statement import parse_clause
 
 CLAUSE = """MATCH_RECOGNIZE (PARTITION BY k ORDER BY t DESC NULLS FIRST

@@ -19,7 +19,8 @@ import motif
 from motif import limits
 from motif.errors import LimitExceeded, MotifError
 from motif.hosts import duckdb_rows, temporary
-from motif.hosts.duckdb_database import Database, beyond_limits
+from motif.hosts.duckdb_database import Database
+from motif.hosts.duckdb_refused import beyond_limits
 
 CLAUSE = "MATCH_RECOGNIZE (ORDER BY h, i MEASURES A.h AS h PATTERN (A B) DEFINE B AS B.h = A.h)"
 SORT = f"SELECT * FROM (SELECT i, hash(i) % 1000000007 AS h FROM range({{rows}}) r(i)) AS x {CLAUSE}"
@@ -96,7 +97,8 @@ import os, signal, sys
 from dataclasses import replace
 import motif
 from motif import limits
-from motif.hosts.duckdb_database import Database, beyond_limits
+from motif.hosts.duckdb_database import Database
+from motif.hosts.duckdb_refused import beyond_limits
 limits.LIMITS = replace(limits.LIMITS, temp_folder=sys.argv[1])
 database = Database({{}})
 (own,) = (name for name in os.listdir(sys.argv[1]) if name not in sys.argv[2:])

@@ -262,22 +262,33 @@ def run(
         check_output(output)
     if report is not None:
         check_folder(report)
+    answer = _answer(text, tables, options, host)
+    _give(answer, output, form, limit)
+    if report is not None:
+        _write_report(report, text, tables, options)
+
+
+def _answer(text: str, tables: dict[str, Files], options: EventOptions, host: Host) -> _Answer:
     if is_event_query(text):
-        answer = _events(text, tables, options, host)
-    else:
-        options.refuse_for_rows()
-        answer = _on_spark(text, tables) if host is Host.SPARK else _in_process(text, tables)
-    if output is not None and output != STANDARD_OUTPUT:
-        write_table(answer.table, output)
+        return _events(text, tables, options, host)
+    options.refuse_for_rows()
+    return _on_spark(text, tables) if host is Host.SPARK else _in_process(text, tables)
+
+
+def _give(answer: _Answer, output: Path | None, form: following.FileFormat | None, limit: int) -> None:
+    """Write the result or print it, and say what was done."""
+    written_to = None if output == STANDARD_OUTPUT else output
+    if written_to is not None:
+        write_table(answer.table, written_to)
     elif (shape := following.printed_as(form, to_pipe=output == STANDARD_OUTPUT or not sys.stdout.isatty())) is None:
         screen.show_table(answer.table, limit)
     else:
         print_table(answer.table, shape)
     screen.show_line(answer.summary())
-    if output is not None and output != STANDARD_OUTPUT:
-        screen.show_line(f"wrote {output}: {answer.table.num_rows:,} row{'' if answer.table.num_rows == 1 else 's'}")
-    if report is not None:
-        _write_report(report, text, tables, options)
+    if written_to is not None:
+        screen.show_line(
+            f"wrote {written_to}: {answer.table.num_rows:,} row{'' if answer.table.num_rows == 1 else 's'}"
+        )
 
 
 def _events(text: str, tables: dict[str, Files], options: EventOptions, host: Host) -> _Answer:
