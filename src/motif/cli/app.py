@@ -9,7 +9,6 @@ import threading
 import time
 import traceback
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from types import FrameType
@@ -18,20 +17,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from motif.cli import answers, screen
 from motif.cli import follow_options as following
-from motif.cli import screen
 from motif.cli.events import event_options
 from motif.cli.files import (
-    STANDARD_OUTPUT,
     check_folder,
     check_output,
     how_read,
-    print_table,
     read_query,
-    rows_of,
     table_files,
     table_paths,
-    write_table,
     write_text,
 )
 from motif.errors import Diagnostic, MotifError, shown
@@ -41,8 +36,6 @@ from motif.options import EventOptions
 from motif.slips import told
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from motif.explanation import Explanation
 
 FINE, OURS, THEIRS, STOPPED = 0, 1, 2, 130
@@ -201,18 +194,6 @@ def _options(
 # -- run ------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class _Answer:
-    table: pa.Table
-    rows_in: int
-    seconds: float
-    of_events: bool = False
-
-    def summary(self) -> str:
-        word = screen.events_summary if self.of_events else screen.summary
-        return word(self.rows_in, self.table.num_rows, self.seconds)
-
-
 @app.command()
 def run(
     query: Query,
@@ -262,75 +243,9 @@ def run(
         check_output(output)
     if report is not None:
         check_folder(report)
-    answer = _answer(text, tables, options, host)
-    _give(answer, output, form, limit)
+    answers.give(answers.answered(text, tables, options, on_spark=host is Host.SPARK), output, form, limit)
     if report is not None:
-        _write_report(report, text, tables, options)
-
-
-def _answer(text: str, tables: dict[str, Files], options: EventOptions, host: Host) -> _Answer:
-    if is_event_query(text):
-        return _events(text, tables, options, host)
-    options.refuse_for_rows()
-    return _on_spark(text, tables) if host is Host.SPARK else _in_process(text, tables)
-
-
-def _give(answer: _Answer, output: Path | None, form: following.FileFormat | None, limit: int) -> None:
-    """Write the result or print it, and say what was done."""
-    written_to = None if output == STANDARD_OUTPUT else output
-    if written_to is not None:
-        write_table(answer.table, written_to)
-    elif (shape := following.printed_as(form, to_pipe=output == STANDARD_OUTPUT or not sys.stdout.isatty())) is None:
-        screen.show_table(answer.table, limit)
-    else:
-        print_table(answer.table, shape)
-    screen.show_line(answer.summary())
-    if written_to is not None:
-        screen.show_line(
-            f"wrote {written_to}: {answer.table.num_rows:,} row{'' if answer.table.num_rows == 1 else 's'}"
-        )
-
-
-def _events(text: str, tables: dict[str, Files], options: EventOptions, host: Host) -> _Answer:
-    from motif.cli import events
-
-    run_events = events.run_on_spark if host is Host.SPARK else events.run_in_process
-    return _Answer(*run_events(text, tables, options), of_events=True)
-
-
-def _in_process(text: str, tables: dict[str, Files]) -> _Answer:
-    from motif.hosts import duckdb
-    from motif.lang.statement import parse_statement
-
-    begin = time.perf_counter()
-    with screen.Waiting("matching", rows_of(tables)) as waiting:
-        table = duckdb.run_statement(parse_statement(text, "duckdb"), tables, progress=waiting.advance)
-    return _Answer(table, waiting.rows, time.perf_counter() - begin)
-
-
-def _on_spark(text: str, tables: dict[str, Files]) -> _Answer:
-    from motif.cli.on_spark import collected, spark_with
-    from motif.lang.statement import parse_statement
-
-    statement = parse_statement(text, "spark")
-    with screen.Waiting("running on Spark"), spark_with(tables) as session:
-        from motif.hosts.spark import batch
-
-        begin = time.perf_counter()
-        table = collected(batch.run_statement(statement, session))
-        seconds = time.perf_counter() - begin
-        rows_in = sum(session.table(f"`{name.replace('`', '``')}`").count() for name in tables)
-    return _Answer(table, rows_in, seconds)
-
-
-def _write_report(path: Path, text: str, tables: dict[str, Files], options: EventOptions) -> None:
-    from motif import api
-    from motif.cli import events
-
-    with screen.Waiting("writing the report"):
-        data = events.inputs(tables, events.parsed(text)) if is_event_query(text) else tables
-        api.show(text, data, options, "Matches").save(path)
-    screen.show_line(f"report: {path}")
+        answers.write_report(report, text, tables, options)
 
 
 # -- check ----------------------------------------------------------------------------------------------
