@@ -140,7 +140,10 @@ def funnel_counts(data: Any, question: Funnel) -> Any:
         return batch.over(match(data, question.tries()), partial(question.counts, "spark"))
     from motif.hosts import duckdb
 
-    found = duckdb.run_statement(parse_statement(question.statement("duckdb"), "duckdb"), {"events": data})
+    statement = parse_statement(question.statement("duckdb"), "duckdb")
+    found = duckdb.run_statement(statement, {"events": data})
+    if 0 in found["reached"].to_pylist():  # nobody comes so far, or nothing is called so
+        duckdb.statement_errors(statement, {"events": data}, rows=True)
     return like(found, data)
 
 

@@ -13,8 +13,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
-from motif.cli import app as app_module
-from motif.cli import main
+from motif.cli import answers, main
 from motif.cli.on_spark import worker_message
 from motif.cli.screen import printable
 
@@ -165,7 +164,7 @@ def test_our_own_mistakes_are_1(
     def broken(*_: object) -> None:
         raise ZeroDivisionError("oops\nsecond line")
 
-    monkeypatch.setattr(app_module, "_in_process", broken)
+    monkeypatch.setattr(answers, "_in_process", broken)
     assert motif(*RUN) == 1
     err = capsys.readouterr().err
     assert "mistake in Motif" in err
@@ -179,7 +178,7 @@ def test_stopping_is_130(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: 
     def stopped(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(app_module, "write_table", stopped)
+    monkeypatch.setattr(answers, "write_table", stopped)
     assert motif(*RUN, "-o", "out.csv") == 130
     assert capsys.readouterr().err.endswith("stopped\n")
     assert not Path("out.csv").exists()

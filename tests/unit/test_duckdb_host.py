@@ -19,7 +19,8 @@ import motif
 from motif import api
 from motif.hosts import duckdb_database
 from motif.hosts.duckdb import match_table
-from motif.hosts.duckdb_database import Database, Refused
+from motif.hosts.duckdb_database import Database
+from motif.hosts.duckdb_refused import Refused
 from motif.lang.statement import parse_clause
 from motif.plan.physical.costs import COMPILED, COSTS, PLAIN, Costs
 from motif.plan.physical.plan import Strategy

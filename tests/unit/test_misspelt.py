@@ -108,6 +108,7 @@ def test_a_misspelt_word_is_told(kind: str) -> None:
         ("SELECT COUTN(a) AS n FROM SEQ(Login a; Pay b)", 14, "did you mean COUNT(a)?"),
         ("SELECT * FROM SEQ(Login a; Pay b) CONSUMING AL", 45, "did you mean ALL?"),
         ("SELECT * FROM SEQ(Login a; Pay b) WITHIN 5 ady", 44, "did you mean day?"),
+        ("SELECT * FROM SEQ(Login a; Pay b) WITHIN 30 mim", 45, "did you mean min?"),
     ],
 )
 def test_the_mark_is_under_the_word(query: str, column: int, hint: str) -> None:

@@ -144,6 +144,13 @@ def test_a_funnel_follows_every_try(seed: int, within: dt.timedelta | None) -> N
     ]
 
 
+def test_a_step_that_no_event_can_be_is_told() -> None:
+    with pytest.warns(motif.MotifWarning, match="no row meets this condition of STEP_2") as caught:
+        found = motif.funnel(table_of(events_of(1)), by="user", steps=["view", "Cart"])
+    assert found["reached"].to_pylist()[1] == 0
+    assert "did you mean cart?" in [one.message.hint for one in caught if isinstance(one.message, motif.MotifWarning)]
+
+
 def test_a_funnel_that_nobody_begins_has_all_its_steps() -> None:
     found = motif.funnel(table_of(events_of(1)), by="user", steps=["nothing", "cart"])
     assert found.column("reached").to_pylist() == [0, 0]

@@ -19,7 +19,8 @@ import motif
 from motif import api, limits
 from motif.errors import LimitExceeded, MotifError
 from motif.hosts import temporary
-from motif.hosts.duckdb_database import Database, beyond_limits
+from motif.hosts.duckdb_database import Database
+from motif.hosts.duckdb_refused import beyond_limits
 from motif.plan.physical.costs import COSTS
 
 CLAUSE = "MATCH_RECOGNIZE (ORDER BY h, i MEASURES A.h AS h PATTERN (A B) DEFINE B AS B.h = A.h)"
@@ -94,7 +95,8 @@ import os, signal, sys
 from dataclasses import replace
 import motif
 from motif import api, limits
-from motif.hosts.duckdb_database import Database, beyond_limits
+from motif.hosts.duckdb_database import Database
+from motif.hosts.duckdb_refused import beyond_limits
 from motif.plan.physical.costs import COSTS
 limits.LIMITS = replace(limits.LIMITS, temp_folder=sys.argv[1])
 database = Database({{}})

@@ -286,6 +286,10 @@ def test_matches_from_every_row_to_the_end(mode: str, pattern: str, is_told: boo
     longer = pa.concat_tables(
         [SHOP, SHOP.set_column(0, "ts", pa.array([START + dt.timedelta(days=1)] * 12, SHOP.schema.field("ts").type))]
     )
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        motif.Stream(clause, SHOP.schema)
+    assert [one.message.message.partition(",")[0] for one in caught] == due  # type: ignore[union-attr]
     if due:  # it is true: twice the rows are more than three times the result
         assert motif.match(longer, clause).num_rows > 3 * motif.match(SHOP, clause).num_rows
 
@@ -575,8 +579,12 @@ def test_texts_that_stand_for_times_are_told_where_they_are_named(tmp_path: Path
 def test_a_date_that_can_be_read_in_two_ways_is_shown_as_it_was_read(tmp_path: Path) -> None:
     path = tmp_path / "data.csv"
     path.write_text("ts,x\n05/05/2026 10:00:00,1\n03/01/2026 10:00:00,2\n")
-    with pytest.warns(motif.MotifWarning, match="03/01/2026 10:00:00 is read day first, as 3 January 2026"):
+    with pytest.warns(motif.MotifWarning, match="03/01/2026 10:00:00 is read day first, as 3 January 2026") as caught:
         motif.match(path, "SELECT a.x FROM SEQ(a; b)")
+    option, _, form = str(caught[0].message.hint).removeprefix("say which it is: ").partition(",")[0].partition("=")  # type: ignore[union-attr]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert motif.match(motif.files(path, **{option: form}), "SELECT a.x FROM SEQ(a; b)").num_rows == 1
     clause = "MATCH_RECOGNIZE (ORDER BY ts MEASURES A.x AS x PATTERN (A) DEFINE A AS x > 1)"
     with pytest.warns(motif.MotifWarning, match="can be read in two ways"):
         motif.match(path, clause)

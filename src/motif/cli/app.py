@@ -9,7 +9,6 @@ import threading
 import time
 import traceback
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from types import FrameType
@@ -18,20 +17,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from motif.cli import answers, screen
 from motif.cli import follow_options as following
-from motif.cli import screen
 from motif.cli.events import event_options
 from motif.cli.files import (
-    STANDARD_OUTPUT,
     check_folder,
     check_output,
     how_read,
-    print_table,
     read_query,
-    rows_of,
     table_files,
     table_paths,
-    write_table,
     write_text,
 )
 from motif.errors import Diagnostic, MotifError, shown
@@ -41,8 +36,6 @@ from motif.options import EventOptions
 from motif.slips import told
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from motif.explanation import Explanation
 
 FINE, OURS, THEIRS, STOPPED = 0, 1, 2, 130
@@ -204,18 +197,6 @@ def _options(
 # -- run ------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class _Answer:
-    table: pa.Table
-    rows_in: int
-    seconds: float
-    of_events: bool = False
-
-    def summary(self) -> str:
-        word = screen.events_summary if self.of_events else screen.summary
-        return word(self.rows_in, self.table.num_rows, self.seconds)
-
-
 @app.command()
 def run(
     query: Query,
@@ -266,61 +247,9 @@ def run(
         check_output(output)
     if report is not None:
         check_folder(report)
-    if is_event_query(text):
-        answer = _events(text, tables, options, host, strategy)
-    else:
-        options.refuse_for_rows()
-        run_statement = _on_spark if host is Host.SPARK else _in_process
-        answer = run_statement(text, tables, strategy)
-    if output is not None and output != STANDARD_OUTPUT:
-        write_table(answer.table, output)
-    elif (shape := following.printed_as(form, to_pipe=output == STANDARD_OUTPUT or not sys.stdout.isatty())) is None:
-        screen.show_table(answer.table, limit)
-    else:
-        print_table(answer.table, shape)
-    screen.show_line(answer.summary())
-    if output is not None and output != STANDARD_OUTPUT:
-        screen.show_line(f"wrote {output}: {answer.table.num_rows:,} row{'' if answer.table.num_rows == 1 else 's'}")
+    answers.give(answers.answered(text, tables, options, strategy, on_spark=host is Host.SPARK), output, form, limit)
     if report is not None:
-        _write_report(report, text, tables, options)
-
-
-def _events(text: str, tables: dict[str, Files], options: EventOptions, host: Host, strategy: str | None) -> _Answer:
-    from motif.cli import events
-
-    run_events = events.run_on_spark if host is Host.SPARK else events.run_in_process
-    return _Answer(*run_events(text, tables, options, strategy), of_events=True)
-
-
-def _in_process(text: str, tables: dict[str, Files], strategy: str | None) -> _Answer:
-    from motif import api
-
-    begin = time.perf_counter()
-    with screen.Waiting("matching", rows_of(tables)) as waiting:
-        table = api.sql(text, tables=tables, spark=None, strategy=strategy, progress=waiting.advance)
-    return _Answer(table, waiting.rows, time.perf_counter() - begin)
-
-
-def _on_spark(text: str, tables: dict[str, Files], strategy: str | None) -> _Answer:
-    from motif import api
-    from motif.cli.on_spark import collected, spark_with
-
-    with screen.Waiting("running on Spark"), spark_with(tables) as session:
-        begin = time.perf_counter()
-        table = collected(api.sql(text, tables=None, spark=session, strategy=strategy))
-        seconds = time.perf_counter() - begin
-        rows_in = sum(session.table(f"`{name.replace('`', '``')}`").count() for name in tables)
-    return _Answer(table, rows_in, seconds)
-
-
-def _write_report(path: Path, text: str, tables: dict[str, Files], options: EventOptions) -> None:
-    from motif import api
-    from motif.cli import events
-
-    with screen.Waiting("writing the report"):
-        data = events.inputs(tables, events.parsed(text)) if is_event_query(text) else tables
-        api.show(text, data, options, "Matches").save(path)
-    screen.show_line(f"report: {path}")
+        answers.write_report(report, text, tables, options)
 
 
 # -- check ----------------------------------------------------------------------------------------------

@@ -36,9 +36,10 @@ def _may_have_such(path: str) -> bool:
 def _ambiguous_dates(ask: Ask, view: str, files: Files) -> Iterator[MotifWarning]:
     path = files.paths[0]
     [(date, timestamp, columns)] = ask(f"SELECT DateFormat, TimestampFormat, Columns FROM {files.sniffed}")
-    forms = {"DATE": date, "TIMESTAMP": timestamp}
-    for name, form in ((column["name"], forms.get(column["type"]) or "") for column in columns):
-        if not form.startswith(("%d", "%-d", "%m", "%-m")):
+    forms = {"DATE": ("dates", date), "TIMESTAMP": ("times", timestamp)}
+    for name, kind in ((column["name"], column["type"]) for column in columns):
+        option, form = forms.get(kind, ("", None))
+        if not form or not form.startswith(("%d", "%-d", "%m", "%-m")):
             continue
         column = '"' + name.replace('"', '""') + '"'
         first = "first(moment) FILTER (WHERE day(moment) <> month(moment))"
@@ -50,5 +51,5 @@ def _ambiguous_dates(ask: Ask, view: str, files: Files) -> Iterator[MotifWarning
             order = "day" if form.lstrip("%-").startswith("d") else "month"
             yield MotifWarning(
                 f"dates in column {name} of {path} can be read in two ways: {written} is read {order} first, as {read}",
-                hint=f"say which it is: dates={form}, in --csv on the command line, in motif.files(...) in Python",
+                hint=f"say which it is: {option}={form}, in --csv on the command line, in motif.files(...) in Python",
             )

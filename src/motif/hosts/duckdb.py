@@ -20,9 +20,10 @@ from motif.engine.session import Session
 from motif.errors import MotifError, QueryDataError, Span
 from motif.hosts.constants import value_of
 from motif.hosts.duckdb_answers import answers
-from motif.hosts.duckdb_database import Database, Progress, Refused, quoted
+from motif.hosts.duckdb_database import Database, Progress, quoted
 from motif.hosts.duckdb_files import OwnRows, Wanted, footer_of, has_codes
 from motif.hosts.duckdb_plans import crossing_of, execution_of
+from motif.hosts.duckdb_refused import Refused
 from motif.hosts.duckdb_rows import rows_in_memory
 from motif.hosts.duckdb_types import type_of
 from motif.hosts.given import Lookup, finished, given_column, given_in_file

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from motif.errors import MotifError, QueryDataError
-from motif.hosts.duckdb_database import Database, Refused, quoted
+from motif.hosts.duckdb_database import Database, quoted
+from motif.hosts.duckdb_refused import Refused
 from motif.ir.expr import Expr
 from motif.ir.render import render_row_sql
 

@@ -1,12 +1,10 @@
-"""A DuckDB database that can reach the given tables and nothing else, and its refusals as Motif's own errors."""
+"""A DuckDB database that can reach the given tables and nothing else."""
 
 from __future__ import annotations
 
-import json
 import os
-import re
 import shutil
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
@@ -17,29 +15,17 @@ import pyarrow as pa
 
 from motif import limits
 from motif.engine.budget import Budget
-from motif.engine.memory import half_of
-from motif.errors import (
-    HostError,
-    LimitExceeded,
-    MotifError,
-    QueryBindError,
-    QueryDataError,
-    QuerySyntaxError,
-    Span,
-    UnsupportedQuery,
-    did_you_mean,
-)
+from motif.errors import LimitExceeded, MotifError, QueryDataError
 from motif.hosts.csv_dates import ambiguous_dates
 from motif.hosts.duckdb_lineage import Columns, unchanged
-from motif.hosts.duckdb_safety import NO_FILES, PASS_THE_FILE, NoTable, Unsafe, judged
-from motif.hosts.duckdb_says import in_our_words
+from motif.hosts.duckdb_refused import Refused, Room, beyond_limits, first_line, room
+from motif.hosts.duckdb_safety import Unsafe, judged
 from motif.hosts.frames import dataset_of, is_dataset, is_path, stays, to_arrow
 from motif.hosts.given import alike, given_column, is_kept, readable, zones_of
 from motif.hosts.given_files import Files, files_of, is_remote, literal, reader_of
 from motif.hosts.interrupt import answered, heard
 from motif.hosts.kept_plans import kept, version_of
 from motif.hosts.temporary import fresh_folder
-from motif.lang.misspelt import slip_in_sql
 from motif.slips import tell
 
 BATCH_ROWS = 1 << 18
@@ -48,69 +34,6 @@ State = tuple[tuple[str, Hashable], ...]
 """Of tables by name: what is different once one of them is another one."""
 Progress = Callable[[int], None]
 """Called with the number of rows taken in since the last call."""
-
-
-class Refused(HostError):
-    """DuckDB's own error, taken apart, or ours of what it understood."""
-
-    def __init__(self, error: BaseException, tables: Sequence[str] = (), before: int = 0) -> None:
-        if isinstance(error, Unsafe):
-            self.kind, self.message = type(error).__name__, error.message
-            self.position, self.length = error.position, error.length
-            if isinstance(error, NoTable):
-                self.message = _no_table(error.message, tables)
-            return
-        kind, _, text = str(error).partition(": ")
-        facts: dict[str, str] = {}
-        if text.startswith("{"):
-            facts = json.loads(text)
-            text = facts["exception_message"]
-        self.kind = type(error).__name__
-        self.message = in_our_words(_plain(text.split("\n\nLINE ")[0].strip()) or kind)
-        if facts.get("error_subtype") == "MISSING_ENTRY" and facts.get("type") == "Table":
-            self.message = _no_table(facts["name"], tables)
-        self.position = int(facts["position"]) - before if "position" in facts else None
-        location = json.loads(facts.get("location", "[0,1]"))
-        self.length = max(1, int(location[1]))
-        super().__init__(self.message)
-
-    def as_error(self, source: str | None = None, span: Span | None = None) -> MotifError:
-        """The same as one of ours, pointing at the user's text."""
-        first, _, rest = self.message.partition("\n")
-        hint = " ".join(rest.split())[:200] or None
-        place: dict[str, Any] = {"source": source, "span": span, "hint": hint}
-        match self.kind:
-            case "ParserException":
-                if source and span and (slip := slip_in_sql(source, span.start, "duckdb")):
-                    place["span"], place["hint"] = slip
-                return QuerySyntaxError(first, **place)
-            case "PermissionException":
-                place["hint"] = PASS_THE_FILE
-                return UnsupportedQuery(NO_FILES, **place)
-            case "Unsafe":
-                return UnsupportedQuery(first, **place)
-            case (
-                "NoTable" | "BinderException" | "CatalogException" | "InvalidInputException" | "NotImplementedException"
-            ):
-                return QueryBindError(first, **place)
-            case "OutOfMemoryException":
-                return beyond_limits(self.message) or QueryDataError(first, **place)
-            case "IOException" | "HTTPException":
-                return MotifError(self.message)
-            case _:
-                return QueryDataError(first, **place)
-
-
-def _no_table(name: str, tables: Sequence[str]) -> str:
-    return f"there is no table {name}\n{did_you_mean(name, tables) or 'give a table of that name'}"
-
-
-_OF_OURS = re.compile(r' when casting from source column (__leaf_|c)\d+|""?__leaf_\d+""?|__leaf_\d+|"?__motif_\w+"?')
-
-
-def _plain(message: str) -> str:
-    """Without the names that we gave to what has none."""
-    return _OF_OURS.sub(lambda found: "" if found[0].startswith(" ") else "a value of the match", message)
 
 
 class Database:
@@ -134,7 +57,7 @@ class Database:
         self._here = {name.casefold() for name in files}
         self._only_files = len(files) == len(tables)
         views = self.state if self._only_files else None
-        self._key: Key = os.getpid(), str(Path.cwd()), _room(), self.files, views
+        self._key: Key = os.getpid(), str(Path.cwd()), room(), self.files, views
         self.connection = _instance(self._key, {} if views is None else files).cursor()
         for name, data in tables.items():
             if is_dataset(data):
@@ -255,7 +178,7 @@ class Database:
         except StopIteration:
             return
         except (pa.ArrowException, OSError, duckdb.Error) as error:
-            text = _first_line(error)
+            text = first_line(error)
             raise beyond_limits(text) or QueryDataError(text) from None
 
     def _check(self, sql: str) -> None:
@@ -327,8 +250,6 @@ def _unsteady(connection: duckdb.DuckDBPyConnection) -> frozenset[str]:
     return frozenset(_UNSTEADY)
 
 
-Room = tuple[int, int | None, str | None]
-"""Bytes of memory and of disk, and where on disk."""
 Key = tuple[int, str, Room, tuple[str, ...], State | None]
 """Process, folder, room, files, and what the files were when views of them were made."""
 _INSTANCES: dict[Key, duckdb.DuckDBPyConnection] = {}
@@ -410,16 +331,11 @@ def _check_width(path: str) -> None:
         )
 
 
-def _room() -> Room:
-    now = limits.LIMITS
-    return half_of(now), now.spill_bytes, now.temp_folder
-
-
-def _opened(room: Room, files: tuple[str, ...]) -> duckdb.DuckDBPyConnection:
+def _opened(allowance: Room, files: tuple[str, ...]) -> duckdb.DuckDBPyConnection:
     # DuckDB also asks for the pattern under which it would look into a folder of that name.
     endings = {path: (reader_of(path).removeprefix("read_"), "jsonl", "ndjson", "tsv") for path in files}
     allowed = [*files, *(f"{path}/**/*.{ending}" for path in files for ending in endings[path])]
-    memory, disk, chosen = room
+    memory, disk, chosen = allowance
     folder = fresh_folder(chosen)
     disk = shutil.disk_usage(folder.parent).free // 2 if disk is None else disk
     instance = duckdb.connect(":memory:")
@@ -439,27 +355,6 @@ def _opened(room: Room, files: tuple[str, ...]) -> duckdb.DuckDBPyConnection:
     return instance
 
 
-_NO_MEMORY = re.compile(r"(failed to|could not) (allocate|pin|resize|reserve memory) (data|block)|Out of Memory")
-"""What DuckDB says where it has no more room in memory."""
-
-
-def beyond_limits(text: str) -> LimitExceeded | None:
-    """What DuckDB says once it has no more room, as the limit that is reached; None of any other error."""
-    memory, disk, _ = _room()
-    if "max_temp_directory_size" in text:
-        most = "half of what was free" if disk is None else f"{disk:,}"
-        return LimitExceeded(
-            f"what does not fit into memory takes more room on disk than spill_bytes = {most}",
-            hint="ask for less, or allow more: motif.limits.LIMITS = replace(motif.limits.LIMITS, spill_bytes=...)",
-        )
-    if _NO_MEMORY.search(text):
-        return LimitExceeded(
-            f"DuckDB needs more memory than half of memory_bytes = {2 * memory:,}",
-            hint="ask for less, or allow more: motif.limits.LIMITS = replace(motif.limits.LIMITS, memory_bytes=...)",
-        )
-    return None
-
-
 def quoted(name: str) -> str:
     """An identifier that DuckDB takes as it is."""
     return '"' + name.replace('"', '""') + '"'
@@ -471,12 +366,3 @@ def counted(found: Iterator[pa.RecordBatch], progress: Progress | None) -> Itera
         if progress is not None:
             progress(batch.num_rows)
         yield batch
-
-
-def _first_line(error: BaseException) -> str:
-    text = str(error)
-    if "{" in text:
-        with suppress(ValueError, KeyError):
-            text = json.loads(text[text.index("{") : text.rindex("}") + 1])["exception_message"]
-    text = _plain(text)
-    return text.strip().splitlines()[0] if text.strip() else type(error).__name__

@@ -39,6 +39,7 @@ from motif.ir.render import render_query
 from motif.ir.render_event import render_events
 from motif.lang.statement import parse_clause
 from motif.options import EventOptions, StreamOptions, is_events, parsed_queries, tell_slips
+from motif.plan.overlaps import tell_overlaps
 from motif.plan.scalar import scale
 from motif.slips import told
 
@@ -304,12 +305,11 @@ def _inputs(schema: Any) -> dict[str, pa.Schema]:
 
 
 def _parsed(query: Any, events: EventOptions) -> list[EventQuery] | list[RowQuery]:
-    if isinstance(query, str) and not is_events(query):
-        events.refuse_for_rows()
-        return [parse_clause(query, "duckdb")]
-    parsed = parsed_queries(query, "duckdb")
+    is_clause = isinstance(query, str) and not is_events(query)
+    parsed = parse_clause(query, "duckdb") if is_clause else parsed_queries(query, "duckdb")
     if isinstance(parsed, RowQuery):
         events.refuse_for_rows()
+        tell_overlaps(parsed)
         return [parsed]
     tell_slips(parsed)
     return parsed

@@ -128,7 +128,8 @@ class SparkSource:
         tested = " OR ".join(f"({row_sql(expr)} IS NULL)" for expr in exprs)
         try:
             with quiet():
-                filtered(self.frame, tested).schema  # noqa: B018 - asks for the analysis
+                # A filter has the columns of its input, so Connect would not ask for them.
+                filtered(self.frame, tested).select(f.lit(1)).schema  # noqa: B018 - asks for the analysis
         except (AnalysisException, ParseException) as error:
             verdict = _VERDICTS.get((error.getCondition() or "").partition(".")[0])
             if verdict is None:

@@ -87,7 +87,9 @@ def _unit_meant(cursor: Cursor) -> str | None:
     if token.kind is not Kind.NAME or token.quoted:
         return None
     word = token.value.upper()
-    near = meant_for(token, _UNITS) or difflib.get_close_matches(word, _UNITS, n=1, cutoff=0.75)
+    near = meant_for(token, _UNITS) or difflib.get_close_matches(
+        word, _UNITS, n=1, cutoff=0.75 if len(word) > 3 else 0.66
+    )
     return f"did you mean {near[0].lower()}?" if near else None
 
 

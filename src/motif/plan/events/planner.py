@@ -29,8 +29,9 @@ from motif.plan.typer import Typer
 TIMES = frozenset({Kind.TIMESTAMP, Kind.TIMESTAMP_TZ, Kind.DATE})
 
 _A_TIME = {
-    Kind.STRING: "make it one where the events come from, and say how it is written, such as strptime(ts, '%d/%m/%Y') "
-    "in DuckDB, to_timestamp(ts, 'dd/MM/yyyy') in Spark, pd.to_datetime(..., format=...) in pandas",
+    Kind.STRING: "make it one where the events come from, and say how it is written: times=%d/%m/%Y %H:%M for CSV "
+    "(--csv, motif.files), strptime(ts, '%d/%m/%Y') in DuckDB, to_timestamp(ts, 'dd/MM/yyyy') in Spark, "
+    "pd.to_datetime(..., format=...) in pandas",
     Kind.INTEGER: "make it one where the events come from, such as to_timestamp(seconds)",
     Kind.FLOAT: "make it one where the events come from, such as to_timestamp(seconds)",
 }
