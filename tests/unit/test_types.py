@@ -69,7 +69,7 @@ PLAIN: dict[str, pa.Array] = {
     ),
     "coded numbers": pa.array([10, 20, None, 30]).dictionary_encode(),
     "coded times": pa.array(MOMENTS, pa.timestamp("us")).dictionary_encode(),
-    "uuid": pa.array([uuid.UUID(int=1).bytes, uuid.UUID(int=2).bytes, None, uuid.UUID(int=3).bytes], pa.uuid()),
+    "uuid": pa.array([uuid.UUID(int=1), uuid.UUID(int=2), None, uuid.UUID(int=3)], pa.uuid()),
     "bool8": pa.ExtensionArray.from_storage(pa.bool8(), pa.array([1, 0, None, 1], pa.int8())),
     "opaque": pa.ExtensionArray.from_storage(pa.opaque(pa.binary(), "place", "us"), pa.array([b"a", b"b", None, b"c"])),
 }

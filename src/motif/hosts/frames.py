@@ -126,27 +126,5 @@ def like(table: pa.Table, data: Any) -> Any:
     if module.startswith("polars"):
         import polars as pl
 
-        return pl.from_arrow(_without_views(table))
+        return pl.from_arrow(table)
     return table
-
-
-def _without_views(table: pa.Table) -> pa.Table:
-    """Texts in one piece: Polars ends the process on views that an Arrow older than 25 has cast to."""
-    types = [_without_view(field.type) for field in table.schema]
-    if types == table.schema.types:
-        return table
-    fields = [field.with_type(kind) for field, kind in zip(table.schema, types, strict=True)]
-    return table.cast(pa.schema(fields, table.schema.metadata))
-
-
-def _without_view(kind: pa.DataType) -> pa.DataType:
-    if pa.types.is_string_view(kind):
-        return pa.large_string()
-    if pa.types.is_binary_view(kind):
-        return pa.large_binary()
-    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
-        make = pa.list_ if pa.types.is_list(kind) else pa.large_list
-        return make(kind.value_field.with_type(_without_view(kind.value_type)))
-    if pa.types.is_struct(kind):
-        return pa.struct([field.with_type(_without_view(field.type)) for field in kind.fields])
-    return kind
