@@ -10,10 +10,11 @@ READY := $(VENV)/.ready
 FLINK := benchmarks/.envs/flink
 JOBS ?= 2
 N ?= 2000
+PYTHON ?= python3.13
 K ?= 30
 PYTEST := $(PY) -m pytest -q -n $(JOBS) --dist loadfile
 
-.PHONY: help venv lock java demo test test-fast test-random test-spark lint format fuzz fuzz-text kills
+.PHONY: help venv lock java demo test test-fast test-random test-spark test-oldest test-newest lint format fuzz fuzz-text kills
 .PHONY: bench bench-envs bench-compare bench-report docs clean
 
 help: ## show this list
@@ -66,6 +67,24 @@ test-random: $(READY)
 
 test-spark: $(READY) java
 	$(PYTEST) -m spark
+
+# An environment of its own: build/NAME, by a Python and one of uv's resolutions; then the fast tests in it.
+define test_in
+	@$(PY) -m pip install --quiet --disable-pip-version-check uv
+	@$(PY) -m uv venv --quiet --clear --python $(2) build/$(1)
+	@$(PY) -m uv pip compile pyproject.toml --extra cli --extra spark --resolution $(3) --python build/$(1)/bin/python \
+	  --no-header --no-annotate --quiet --output-file build/$(1)/requirements.txt
+	@$(PY) -m uv pip install --quiet --python build/$(1)/bin/python -r build/$(1)/requirements.txt pytest hypothesis pytest-xdist polars
+	@$(PY) -m uv pip install --quiet --python build/$(1)/bin/python --no-deps --editable .
+	@build/$(1)/bin/python --version; cat build/$(1)/requirements.txt
+	PATH="$(CURDIR)/build/$(1)/bin:$$PATH" build/$(1)/bin/python -m pytest -q -n $(JOBS) --dist loadfile -m "not spark and not random"
+endef
+
+test-oldest: $(READY) ## fast tests with the oldest packages that pyproject.toml allows
+	$(call test_in,oldest,$(PY),lowest-direct)
+
+test-newest: $(READY) ## fast tests with the newest packages, on PYTHON=python3.13
+	$(call test_in,newest,$(PYTHON),highest)
 
 lint: $(READY) ## ruff, mypy, import contracts, no dynamic code
 	$(BIN)/ruff check

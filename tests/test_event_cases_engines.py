@@ -47,3 +47,13 @@ def test_compiled(case: EventCase) -> None:
 def test_refused(case: EventCase) -> None:
     with pytest.raises(MotifError):
         answer(case, PLAIN)
+
+
+def test_the_readme_lists_files_and_traps() -> None:
+    folder = Path(__file__).parent / "event_cases"
+    lines = [line.split("|")[1:3] for line in (folder / "README.md").read_text().splitlines() if line.startswith("| ")]
+    listed = {first.strip(" `"): second for first, second in lines}
+    assert {path.stem for path in folder.glob("*.toml")} <= listed.keys()
+    for case in CASES:
+        for trap in case.traps:
+            assert case.name in listed[trap], f"{case.name} is a case of trap {trap}"
