@@ -265,14 +265,7 @@ def run_program(
     budget.check(sum(part.num_rows for part in parts))
     if not any(part.num_rows for part in parts):
         tell_unmet(row_tests(program), source, program.query.source)
-    return final_columns(program, source, by_partition(pa.concat_tables(parts), key_names(program)), budget)
-
-
-def key_names(program: Program) -> list[str]:
-    """The leaves that the partition columns of the result are."""
-    return [
-        expr.name for _, expr in program.outputs.columns[: len(program.query.partition)] if isinstance(expr, Column)
-    ]
+    return final_columns(program, source, by_partition(pa.concat_tables(parts), program.key_leaves), budget)
 
 
 def _in_memory(
