@@ -198,7 +198,8 @@ class DuckSource:
     def sample(self, expr: Expr, rows: int) -> list[str]:
         """Some values that are not NULL, as texts."""
         value = row_sql(expr)
-        return [text for (text,) in self._asked(self.select(value, f"WHERE {value} IS NOT NULL LIMIT {rows}"))]
+        text = f"CAST({value} AS VARCHAR)"  # values of a UUID come as such
+        return [text for (text,) in self._asked(self.select(text, f"WHERE {value} IS NOT NULL LIMIT {rows}"))]
 
     def _asked(self, sql: str) -> list[Any]:
         """Rows that DuckDB gives; of files that have not changed it is asked once."""
