@@ -12,7 +12,7 @@ import random
 import sys
 import traceback
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -22,7 +22,7 @@ from motif.errors import LimitExceeded, MotifError, QueryDataError
 from motif.ir.expr import Call, Column, Expr, Literal, walk
 from motif.ir.query import RowQuery
 from motif.ir.render_event import render_events
-from motif.lang.lexer import tokenize
+from motif.lang.lexer import Token, tokenize
 from motif.lang.snoop import parse_events
 from motif.lang.statement import parse_clause
 from motif.testing.cases import same_value
@@ -58,8 +58,20 @@ def check_seed(seed: int, *, compiled: bool = False) -> Tally:  # noqa: ARG001 -
     return tally
 
 
+FAMILIES = tuple(
+    tuple(family.split())
+    for family in (
+        *("FIRST LAST", "PREV NEXT", "MIN MAX SUM AVG COUNT", "AND OR", "ASC DESC", "RUNNING FINAL", "UPPER LOWER"),
+        *("LEAST GREATEST COALESCE NULLIF", "TRUE FALSE", "ONE ALL", "SHOW OMIT", "MAXIMAL INCREMENTAL", "SEQ ALL OR"),
+        *("FIRST LAST EACH ALL", "v t g", "w d", "ts day", "x y k", "A B C D", "A B C D U V", "a b c d e", "m n"),
+        *("< > =", "+ - *", "* + ?", "0 1 2 3 4 5 6", "MINUTE SECOND DAY", "s min EVENTS"),
+    )
+)
+"""Words and signs of which one may stand where another does."""
+
+
 def mutated(rng: random.Random, text: str) -> str:
-    """The text with one to three slips in it."""
+    """The text with one to three slips in it; about half of them put something else of its kind in place of a word."""
     for _ in range(rng.choice((1, 1, 1, 2, 3))):
         try:
             tokens = list(tokenize(text).items)[:-1]
@@ -67,28 +79,41 @@ def mutated(rng: random.Random, text: str) -> str:
             return text
         if len(tokens) < 2:
             return text
-        spans = [token.span for token in tokens]
-        at = rng.randrange(len(tokens))
-        alike = [token.span for token in tokens if token.kind is tokens[at].kind]  # often still a query
-        one, other = (text[span.start : span.end] for span in (rng.choice(spans), rng.choice(alike)))
-        span, here = spans[at], text[spans[at].start : spans[at].end]
-        following = spans[min(at + 1, len(spans) - 1)]
-        match rng.randrange(9):
-            case 0:
-                text = text[: span.start] + text[span.end :]
-            case 1:
-                text = text[: span.start] + f"{here} {here}" + text[span.end :]
-            case 2:
-                between = text[span.end : following.start]
-                moved = text[following.start : following.end]
-                text = text[: span.start] + moved + (between or " ") + here + text[following.end :]
-            case 3:
-                text = text[: span.start] + f"{here} {one}" + text[span.end :]
-            case 4:
-                text = text[: span.start] + one + text[span.end :]
-            case _:
-                text = text[: span.start] + other + text[span.end :]
+        text = _turned(rng, text, tokens) if rng.random() < 0.5 else _slipped(rng, text, tokens)
     return text
+
+
+def _turned(rng: random.Random, text: str, tokens: Sequence[Token]) -> str:
+    """Another of its family in place of one token: what comes out is a query more often than not."""
+    known = [(token, family) for token in tokens for family in FAMILIES if token.text in family]
+    if not known:
+        return text
+    token, family = rng.choice(known)
+    other = rng.choice([word for word in family if word != token.text])
+    return text[: token.span.start] + other + text[token.span.end :]
+
+
+def _slipped(rng: random.Random, text: str, tokens: Sequence[Token]) -> str:
+    spans = [token.span for token in tokens]
+    at = rng.randrange(len(tokens))
+    alike = [token.span for token in tokens if token.kind is tokens[at].kind]  # often still a query
+    one, other = (text[span.start : span.end] for span in (rng.choice(spans), rng.choice(alike)))
+    span, here = spans[at], text[spans[at].start : spans[at].end]
+    following = spans[min(at + 1, len(spans) - 1)]
+    match rng.randrange(9):
+        case 0:
+            return text[: span.start] + text[span.end :]
+        case 1:
+            return text[: span.start] + f"{here} {here}" + text[span.end :]
+        case 2:
+            between, moved = text[span.end : following.start], text[following.start : following.end]
+            return text[: span.start] + moved + (between or " ") + here + text[following.end :]
+        case 3:
+            return text[: span.start] + f"{here} {one}" + text[span.end :]
+        case 4:
+            return text[: span.start] + one + text[span.end :]
+        case _:
+            return text[: span.start] + other + text[span.end :]
 
 
 def _try_all(rng: random.Random, tally: Tally, seed: int, text: str, answer: Callable[[str], str | None]) -> None:
