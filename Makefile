@@ -102,6 +102,8 @@ fuzz: $(READY) ## N=... random queries against the reference matcher
 	$(PY) -m motif.testing.event_fuzz --cases $(N)
 	$(PY) -m motif.testing.stream_fuzz --cases $(N)
 	$(PY) -m motif.testing.mutation_fuzz --cases $(N)
+	$(PY) -m motif.testing.wide_fuzz --cases $(N)
+	$(PY) -m motif.testing.event_wide_fuzz --cases $(N)
 
 fuzz-text: $(READY) java ## N=... random hostile texts, in process and on Spark: nothing is run, read, written or set
 	$(PY) -m motif.testing.text_fuzz --cases $(N)

@@ -15,26 +15,34 @@ from motif.plan.events.program import Stream
 from motif.plan.physical.costs import COMPILED, PLAIN, Costs
 from motif.testing.event_cases import FUNCTIONS, EventCase, LabelledMatch, load_event_cases
 from motif.testing.event_engines import Engine
+from motif.testing.event_reference import fire_events, in_result_order
 
 CASES = load_event_cases(Path(__file__).parent / "event_cases")
 every_case = pytest.mark.parametrize("case", [case for case in CASES if case.refused is None], ids=str)
 
 
-def answer(case: EventCase, costs: Costs) -> list[LabelledMatch]:
+def engine(case: EventCase) -> Engine:
     functions = {name: FUNCTIONS[name] for name in case.functions}
     stream = Stream(order_by=case.order_by, start=case.start)
-    engine = Engine(parse_events(case.query), case.events, case.columns, stream=stream, functions=functions)
-    return case.labelled(engine.matches(costs))
+    return Engine(parse_events(case.query), case.events, case.columns, stream=stream, functions=functions)
 
 
-def in_some_order(matches: list[LabelledMatch]) -> list[str]:
-    """The expected matches stand in the order they fire, which without CONSUMING need not be the canonical one."""
-    return sorted(map(repr, matches))
+def answer(case: EventCase, costs: Costs) -> list[LabelledMatch]:
+    return case.labelled(one.shown for one in engine(case).result(costs))
 
 
 @every_case
 def test_as_plain_python(case: EventCase) -> None:
-    assert in_some_order(answer(case, PLAIN)) == in_some_order(list(case.expected))
+    """The expected matches stand in the order they fire; a result has them in another."""
+    query = parse_events(case.query)
+    functions = {name: FUNCTIONS[name] for name in case.functions}
+    fired = fire_events(query, case.events, ("ts", "type", case.start), functions)
+    assert case.labelled(one.match for one in fired) == list(case.expected)
+    if not query.consuming:
+        fired.sort(key=lambda one: one.rank)
+    found = engine(case).result()
+    known = {repr(one.shown): one for one in found}
+    assert found == in_result_order(known[repr(one.match)] for one in fired)
 
 
 @every_case

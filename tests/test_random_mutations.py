@@ -22,7 +22,7 @@ def test_slips_end_in_an_answer_or_in_an_error_of_ours(chunk: int) -> None:
     tally = campaign(FIRST + chunk * QUERIES, QUERIES, check=check_seed)
     assert not tally.differences, "\n\n".join(tally.differences)
     assert tally.cases == TEXTS * QUERIES
-    assert tally.matched >= 0.03 * tally.cases  # judged by the reference; long queries seldom survive a slip
+    assert tally.matched >= 0.1 * tally.cases  # judged by the reference; long queries seldom survive a slip
     assert tally.errors >= 0.2 * tally.cases
 
 
@@ -31,3 +31,4 @@ def test_slips_change_the_text() -> None:
     texts = {mutated(random.Random(seed), text) for seed in range(100)}
     assert len(texts) > 80
     assert any(other.count("PREV") != text.count("PREV") for other in texts)
+    assert any("NEXT(v)" in other for other in texts)

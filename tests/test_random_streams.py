@@ -17,14 +17,24 @@ import pyarrow as pa
 import pytest
 
 import motif
+from motif.engine.events.merge import PARTITION
+from motif.engine.events.rows import EventRows
+from motif.engine.events.run import match_part
+from motif.engine.execution import Execution
+from motif.engine.order import arrange
+from motif.hosts.duckdb_events import BASE
 from motif.ir.event import EventQuery
 from motif.ir.expr import Call, Expr, walk
+from motif.plan.events.program import EventProgram
+from motif.plan.physical.costs import PLAIN
 from motif.testing import change_fuzz
 from motif.testing.event_generate import COLUMNS as EVENT_COLUMNS
 from motif.testing.event_generate import random_stream
+from motif.testing.event_reference import Listed
 from motif.testing.fuzz import campaign
 from motif.testing.generate import random_rows
-from motif.testing.stream_fuzz import FUNCTIONS, HALF_STEPS, PIECES, Case, check_seed
+from motif.testing.stream_fuzz import FUNCTIONS, HALF_STEPS, ID, PIECES, Case, check_seed
+from motif.testing.stream_order import Line, fault_of_events, fault_of_rows
 from motif.testing.tables import to_arrow
 
 pytestmark = pytest.mark.random
@@ -71,13 +81,39 @@ def test_motif_stream_gives_what_motif_match_gives() -> None:
                 continue
             raise
         found = [stream.push(piece) for piece in _arriving(rng, table, time, case.lateness)]
-        found_in_all = pa.concat_tables([*found, stream.close()])
-        assert found_in_all.schema == expected.schema, case.text
-        counts = [Counter(map(repr, answer.to_pylist())) for answer in (found_in_all, expected)]
-        assert counts[0] == counts[1], f"seed {seed}\n{case.text}"
+        found.append(stream.close())
+        assert all(step.schema == expected.schema for step in found), case.text
+        fault = _fault(stream, table, expected, found)
+        assert fault is None, f"seed {seed}\n{case.text}\n{fault}"
         assert (stream.status.late, stream.status.without_time) == (0, len(table) - len(timed))
         matched += bool(expected.num_rows)
     assert matched >= 20
+
+
+def _fault(stream: motif.Stream, table: pa.Table, expected: pa.Table, found: list[pa.Table]) -> str | None:
+    """What is wrong with the steps of a stream over a table, of which `expected` is the answer."""
+    link = stream.links[0]
+    program = link.planned.program
+    if not isinstance(program, EventProgram):
+        keys = len(program.query.partition)
+        batch, *steps = (
+            [Line(repr([*row.values()][:keys]), repr(row)) for row in answer.to_pylist()]
+            for answer in (expected, *found)
+        )
+        return fault_of_rows(batch, steps)
+    partition: dict[int, int] = {}
+    if program.keys:
+        link.show(BASE, table.filter(table["ts"].is_valid()), stream.schemas)
+        part = match_part(EventRows(program, arrange(link.rows(), link.planned.layout), Execution.of(program, PLAIN)))
+        partition = dict(zip(*(part.column(name).to_pylist() for name in (ID, PARTITION)), strict=True))
+    whole, *pieces = (
+        [
+            Listed(row["match_end"], (partition.get(row["match_id"]),), row["match_id"], repr(row))
+            for row in answer.to_pylist()
+        ]
+        for answer in (expected, *found)
+    )
+    return fault_of_events(whole, pieces, in_time=False)
 
 
 def _calls(condition: Expr) -> bool:

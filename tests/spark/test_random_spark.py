@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from itertools import islice
+from itertools import groupby, islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -26,7 +26,7 @@ from motif.ir.expr import Column
 from motif.lang.statement import parse_clause
 from motif.plan.planner import plan
 from motif.plan.program import Program
-from motif.testing.cases import same_rows
+from motif.testing.cases import same_in_order
 from motif.testing.generate import random_example
 from motif.testing.reference import match_rows
 from motif.testing.tables import to_arrow
@@ -115,8 +115,17 @@ def check(seed: int, spark: SparkSession, made: Callable[[pa.Table], DataFrame] 
         with pytest.raises(Exception, match="QueryDataError"):
             frame.collect()
         return frame
-    found = [tuple(row) for row in frame.collect()]
-    assert same_rows(found, expected), clause
+    found, keys = [tuple(row) for row in frame.collect()], len(query.partition)
+    by_key, wanted = in_runs(found, keys), in_runs([tuple(row.values()) for row in expected], keys)
+    assert by_key.keys() == wanted.keys(), clause
+    assert all(same_in_order(by_key[key], wanted[key]) for key in wanted), clause
     if expected:
         assert frame.columns == list(expected[0])
     return frame
+
+
+def in_runs(rows: list[tuple[Any, ...]], keys: int) -> dict[str, list[tuple[Any, ...]]]:
+    """Rows by the key that their first columns are; those of one follow each other, and keys come in any order."""
+    runs = [(key, list(run)) for key, run in groupby(rows, lambda row: repr(row[:keys]))]
+    assert len(dict(runs)) == len(runs), "the rows of a key are torn apart"
+    return dict(runs)

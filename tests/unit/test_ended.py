@@ -38,6 +38,16 @@ def some_events(rng: random.Random, *, seconds: int) -> list[dict[str, object]]:
     return [event() for _ in range(80)]
 
 
+def test_matches_that_fire_late_come_by_when_they_end() -> None:
+    """With CONSUMING the first match fires when its time is over, after the other, which ends later."""
+    times = {"A": 0, "C": 1, "D": 2}
+    events = [{"k": "p", "ts": datetime(2026, 1, 1, 0, 0, s), "type": kind, "x": s} for kind, s in times.items()]
+    for key in ("", "WHERE [k] "):
+        query = f"SELECT * FROM OR(SEQ(A a; NOT B n), SEQ(C c; D d)) {key}WITHIN 9 s CONSUMING ALL"
+        found = Engine(parse_events(query), events, COLUMNS).result()
+        assert [one.shown["a"] for one in found] == [0, None]
+
+
 @pytest.mark.parametrize("seconds", [10, 60, 600])  # many, some or few at the same time
 @pytest.mark.parametrize("query", QUERIES.values(), ids=QUERIES)
 def test_leaves_are_the_same_however_they_are_made(monkeypatch: pytest.MonkeyPatch, query: str, seconds: int) -> None:

@@ -532,3 +532,12 @@ def test_a_date_that_is_infinite_is_told() -> None:
     rows = pa.table({"t": pa.array([0, 2**31 - 1], pa.int32()).cast(pa.date32()), "type": ["E", "E"]})
     with pytest.raises(QueryDataError, match="a time is infinite or too far away"):
         motif.match(rows, "SELECT a.t AS x FROM SEQ(E a; E b)", time="t", type="type")
+
+
+@pytest.mark.parametrize("words", ["ORDER BY u", "PARTITION BY u ORDER BY u, t"])
+def test_rows_are_ordered_by_uuids(words: str) -> None:
+    """They are texts to the host, and no texts that could stand for times."""
+    ids = [uuid.UUID(int=number) for number in (2**127, 5, 2**128 - 1)]
+    rows = pa.table({"u": pa.array([one.bytes for one in ids], pa.uuid()), "t": [1, 2, 3]})
+    found = motif.match(rows, f"MATCH_RECOGNIZE ({words} MEASURES A.u AS id PATTERN (A))")
+    assert found["id"].to_pylist() == sorted(ids)

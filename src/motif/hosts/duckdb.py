@@ -205,7 +205,8 @@ class DuckSource:
     def sample(self, expr: Expr, rows: int) -> list[str]:
         """Some values that are not NULL, as texts."""
         value = row_sql(expr)
-        return [text for (text,) in self._asked(self.select(value, f"WHERE {value} IS NOT NULL LIMIT {rows}"))]
+        text = f"CAST({value} AS VARCHAR)"  # values of a UUID come as such
+        return [text for (text,) in self._asked(self.select(text, f"WHERE {value} IS NOT NULL LIMIT {rows}"))]
 
     def _asked(self, sql: str) -> list[Any]:
         """Rows that DuckDB gives; of files that have not changed it is asked once."""
@@ -295,7 +296,7 @@ def matched(program: Program, source: DuckSource, execution: Execution, progress
     budget.check(sum(part.num_rows for part in parts))
     if not any(part.num_rows for part in parts):
         tell_unmet(row_tests(program), source, program.query.source)
-    return final_columns(program, source, by_partition(pa.concat_tables(parts), key_names(program)), budget)
+    return final_columns(program, source, by_partition(pa.concat_tables(parts), program.key_leaves), budget)
 
 
 def _leaves(program: Program, source: DuckSource, execution: Execution, progress: Progress | None) -> list[pa.Table]:
@@ -307,13 +308,6 @@ def _leaves(program: Program, source: DuckSource, execution: Execution, progress
     reader = source.database.reader(execution.plan.read.sql)
     found = _drive(Session(program, execution), source.database, reader, progress)
     return list(execution.budget.counted(found))
-
-
-def key_names(program: Program) -> list[str]:
-    """The leaves that the partition columns of the result are."""
-    return [
-        expr.name for _, expr in program.outputs.columns[: len(program.query.partition)] if isinstance(expr, Column)
-    ]
 
 
 def final_columns(

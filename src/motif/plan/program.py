@@ -9,7 +9,7 @@ import hashlib
 from dataclasses import dataclass
 from functools import cached_property
 
-from motif.ir.expr import Expr
+from motif.ir.expr import Column, Expr
 from motif.ir.query import RowQuery
 from motif.ir.render import render_query
 from motif.ir.types import Type
@@ -98,6 +98,12 @@ class Program:
         nodes = (node for part in scalars_of_all for node in scalars(part))
         read = {node.column for node in nodes if isinstance(node, Read | Fold) and node.column is not None}
         return tuple(sorted({*self.keys, *read}))
+
+    @cached_property
+    def key_leaves(self) -> tuple[str, ...]:
+        """The leaves that the partition columns of the result are."""
+        own = self.outputs.columns[: len(self.query.partition)]
+        return tuple(expr.name for _, expr in own if isinstance(expr, Column))
 
     @property
     def is_row_only(self) -> bool:

@@ -35,7 +35,7 @@ class Budget:
             raise TooLong(f"more than {self._steps} candidates in the reference of the event language")
 
 
-class _Reading(Evaluator):
+class Reading(Evaluator):
     """Reads variables from a binding."""
 
     def __init__(self, binding: Binding, functions: Mapping[str, Function]) -> None:
@@ -258,7 +258,7 @@ class Bindings:
         return not self.roles.is_tested(condition, way, binding) or self._is_true(condition, binding)
 
     def _is_true(self, condition: Condition, binding: Binding) -> bool:
-        return _Reading(binding, self._functions).value(condition.expr, self._view) is True
+        return Reading(binding, self._functions).value(condition.expr, self._view) is True
 
     def _is_near(self, pick: Pick, binding: Binding) -> bool:
         """PICK x WITHIN d FROM y of a single x; a list is looked at event by event in its walk."""

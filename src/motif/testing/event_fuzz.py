@@ -9,23 +9,23 @@ from __future__ import annotations
 import random
 import sys
 import traceback
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
 
 from motif.errors import UnsupportedQuery
 from motif.ir.event import EventQuery
-from motif.ir.expr import Column
+from motif.ir.expr import Column, Expr
 from motif.ir.render_event import render_events
 from motif.lang.snoop import parse_events
 from motif.plan.events.program import Stream
 from motif.plan.physical.costs import COMPILED, HASTY, PLAIN, Costs
 from motif.testing.event_bindings import TooLong
-from motif.testing.event_engines import Bound, Engine
+from motif.testing.event_engines import Bound, Engine, without_hidden_key
 from motif.testing.event_features import event_features
 from motif.testing.event_generate import COLUMNS, random_event_query, random_stream
-from motif.testing.event_reference import fire_events, in_total_order
+from motif.testing.event_reference import Listed, fire_events, in_result_order, in_total_order
 from motif.testing.fuzz import Tally, run_campaign
 
 STREAMS = 40
@@ -72,7 +72,7 @@ def _compare(
     expected = []
     for number, stream in enumerate(streams):
         try:
-            expected.append((number, _expected(query, stream, engines.read, start)))
+            expected.append((number, events_by_reference(query, stream, engines.read, start)))
         except TooLong:
             tally.too_long += 1
     tally.cases += len(expected)
@@ -87,8 +87,9 @@ def _compare(
         for number, wanted in expected:
             if name == "alone" and number not in got:
                 continue
-            if not engines.agree(wanted, got[number]):
-                tally.differences.append(_difference(seed, name, query, streams[number], wanted, got[number]))
+            if engines.listed(wanted, got[number]) != got[number]:
+                found = [one.shown for one in got[number]]
+                tally.differences.append(_difference(seed, name, query, streams[number], wanted, found))
                 return
 
 
@@ -99,31 +100,24 @@ def _difference(seed: int, name: str, query: EventQuery, stream: Sequence[Event]
     return (
         f"seed {seed}: {name} differs from the reference\n{render_events(query)}\n{events}\n"
         f"  expected {len(wanted)}, got {len(got)}\n  missing {missing[:3]}\n  extra {extra[:3]}"
+        + ("" if missing or extra else f"\n  in another order: {wanted[:5]}, got {got[:5]}")
     )
 
 
-def _expected(query: EventQuery, stream: Sequence[Event], read: list[str], start: str | None) -> Answer:
+def events_by_reference(
+    query: EventQuery, stream: Sequence[Event], read: list[str], start: str | None = None
+) -> Answer:
+    """What the reference gives, in canonical order, or as it fires."""
     timed = [event for event in stream if event["ts"] is not None]
     schema = list(COLUMNS) + ([start] if start else [])
     events = in_total_order(query, timed, schema, start_column=start)
     fired = fire_events(query, events, ("ts", "type", start), steps=REFERENCE_STEPS)
     if not query.consuming:
         fired.sort(key=lambda one: one.rank)
-    return _by_values((one.match for one in fired), events, read)
+    return by_values([one.match for one in fired], events, read)
 
 
-def _by_key(matches: Answer, places: Sequence[int]) -> Answer:
-    """Matches of one key after those of another, each as they come."""
-
-    def key(match: tuple[Any, ...]) -> str:
-        bound = next(events for events in match if events is not None)
-        event = bound[0] if isinstance(bound[0], tuple) else bound
-        return repr([event[place] for place in places])
-
-    return sorted(matches, key=key)
-
-
-def _by_values(matches: Iterable[Mapping[str, Bound]], events: Sequence[Event], read: list[str]) -> Answer:
+def by_values(matches: Iterable[Any], events: Sequence[Event], read: list[str]) -> Answer:
     """Events that the query cannot tell apart are the same here."""
 
     def shown(bound: Bound) -> object:
@@ -146,38 +140,61 @@ class _Engines:
         self.read = [name for name in (*COLUMNS, start) if name and Column(name) in self.program.columns]
         self.streams = len(streams)
 
-    def agree(self, wanted: Answer, got: Answer) -> bool:
-        """Whether they are the same, in order: with CONSUMING as they fire, else the canonical one; of each key."""
-        keys = [self.program.columns[key] for key in self.program.keys[1:]]
-        places = [self.read.index(key.name) for key in keys if isinstance(key, Column) and key.name in self.read]
-        if len(places) < len(keys):  # events of several keys may look alike
-            return sorted(wanted, key=repr) == sorted(got, key=repr)
-        return _by_key(wanted, places) == _by_key(got, places)
+    def listed(self, wanted: Answer, got: Sequence[Listed]) -> list[Listed]:
+        """What the reference wants, as the result of one stream should list it."""
+        return as_listed(wanted, got, self.read, [self.program.columns[key] for key in self.program.keys[1:]])
 
-    def answers(self, costs: Costs, *, all_events: bool, threads: int) -> dict[int, Answer]:
+    def answers(self, costs: Costs, *, all_events: bool, threads: int) -> dict[Hashable, list[Listed]]:
         """`all_events`: those without a chance are not left out before; `threads`: that share a join."""
         table = None if all_events else self.engine.near(compiled=costs.compile_rows == 0)
-        return self._by_stream(self.engine.matches(costs, table=table, threads=threads))
+        return self._by_stream(self.engine.result(costs, table=table, threads=threads))
 
-    def alone(self, costs: Costs) -> dict[int, Answer]:
+    def alone(self, costs: Costs) -> dict[Hashable, list[Listed]]:
         """The first streams, each by itself, so that what threads share is one partition wherever there is no key."""
         table = self.engine.table
         column = table.column(self.program.keys[0]).to_numpy()
-        answers = {}
+        program = without_hidden_key(self.program)
+        answers: dict[Hashable, list[Listed]] = {}
         for number in range(min(5, self.streams)):
             own = table.filter(pa.array(column == number))
-            found = self.engine.matches(costs, table=own, threads=3)
-            answers[number] = self._by_stream(found)[number]
+            found = self.engine.result(costs, table=own, threads=3, program=program)
+            answers[number] = [self._shown(one, one.key) for one in found]
         return answers
 
-    def _by_stream(self, matches: list[dict[str, Bound]]) -> dict[int, Answer]:
-        answers: dict[int, Answer] = {number: [] for number in range(self.streams)}
-        for match in matches:
-            first = next(b[0] if isinstance(b, list) else b for b in match.values() if b is not None)
-            stream = self.events[first][_STREAM]
-            assert isinstance(stream, int)
-            answers[stream] += _by_values([match], self.events, self.read)
+    def _by_stream(self, matches: list[Listed]) -> dict[Hashable, list[Listed]]:
+        if matches != in_result_order(matches):
+            raise AssertionError(f"the result of all streams is not in order: {matches[:10]}")
+        answers: dict[Hashable, list[Listed]] = {number: [] for number in range(self.streams)}
+        for one in matches:
+            stream, *key = one.key
+            answers[stream].append(self._shown(one, tuple(key)))
         return answers
+
+    def _shown(self, one: Listed, key: tuple[Hashable, ...]) -> Listed:
+        return one._replace(key=key, shown=by_values([one.shown], self.events, self.read)[0])
+
+
+def as_listed(wanted: Answer, got: Sequence[Listed], read: Sequence[str], keys: Sequence[Expr]) -> list[Listed]:
+    """What the reference wants, as a result should list it; `read`: the columns that events are told apart by.
+
+    Matches are known by what they bind, for their ids; those that look alike have each one of its own.
+    """
+    ids: dict[object, list[int]] = {}
+    for one in got:
+        ids.setdefault(one.shown, []).append(one.match_id)
+    places, time = [read.index(key.name) for key in keys if isinstance(key, Column)], read.index("ts")
+    found = []
+    for match in wanted:
+        events = [event for bound in match if bound is not None for event in _events_of(bound)]
+        own = ids.get(match) or [0]
+        key = tuple(events[0][place] for place in places)
+        found.append(Listed(max(event[time] for event in events), key, own.pop(0) if own[1:] else own[0], match))
+    return in_result_order(found)
+
+
+def _events_of(bound: Any) -> Sequence[Any]:
+    """A bound event, or those of a list."""
+    return bound if isinstance(bound[0], tuple) else [bound]
 
 
 def main(arguments: list[str] | None = None) -> int:

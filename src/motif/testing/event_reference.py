@@ -7,20 +7,32 @@ where that leaves room, ADR 9 (readings by number).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from motif.errors import UnsupportedQuery
 from motif.ir.event import Duration, EventCount, EventQuery, Pick, PickMode
 from motif.ir.expr import Column, Expr, walk
-from motif.testing.event_bindings import Bindings, Budget, TooLong, is_followed, is_open
+from motif.testing.evaluate import View
+from motif.testing.event_bindings import Bindings, Budget, Reading, TooLong, is_followed, is_open
 from motif.testing.event_roles import Roles, Stream
 from motif.testing.event_ways import Binding, Way, ways
 from motif.testing.scalars import Function, identity, sort_key
 
-__all__ = ["Fired", "Match", "Moment", "TooLong", "fire_events", "in_total_order", "match_events"]
+__all__ = [
+    "Fired",
+    "Listed",
+    "Match",
+    "Moment",
+    "TooLong",
+    "fire_events",
+    "in_result_order",
+    "in_total_order",
+    "match_events",
+    "selected",
+]
 
 Match: TypeAlias = dict[str, int | list[int] | None]
 """The number of the event in the input, or the list of them, of each variable in pattern order."""
@@ -89,6 +101,19 @@ def fire_events(
     return [Fired(moment, match, rank) for moment, rank, match in found]
 
 
+def selected(
+    query: EventQuery,
+    events: Sequence[Mapping[str, object]],
+    match: Match,
+    functions: Mapping[str, Function] | None = None,
+) -> tuple[object, ...]:
+    """The values of the items of SELECT for a match."""
+    binding = {var: tuple(b if isinstance(b, list) else [b]) for var, b in match.items() if b is not None}
+    rows = [{name.casefold(): value for name, value in event.items()} for event in events]
+    reading = Reading(binding, functions or {})
+    return tuple(reading.value(item.expr, View(rows, 0, (), 0, None)) for item in query.items or ())
+
+
 def in_total_order(
     query: EventQuery,
     events: Sequence[Mapping[str, object]],
@@ -121,6 +146,27 @@ def in_total_order(
         return [_null_last(event[time_column]), composite, *(_null_last(event[name]) for name in keys)]
 
     return sorted(events, key=rank)
+
+
+class Listed(NamedTuple):
+    """A match as a result, or a step of a stream, lists it."""
+
+    end: Any
+    key: tuple[Hashable, ...]
+    match_id: int
+    shown: Any
+
+
+def in_result_order(matches: Iterable[Listed]) -> list[Listed]:
+    """Matches by when they end; of those that end together, key by key, the one with the least first id first.
+
+    Those of one key are given as they come there: in canonical order, with CONSUMING as they fire.
+    """
+    together: dict[Any, dict[Hashable, list[Listed]]] = {}
+    for match in matches:
+        together.setdefault(match.end, {}).setdefault(match.key, []).append(match)
+    by_key = (sorted(together[end].values(), key=lambda own: own[0].match_id) for end in sorted(together))
+    return [match for keys in by_key for own in keys for match in own]
 
 
 def _columns_of(expressions: Sequence[Expr]) -> set[str]:

@@ -27,9 +27,16 @@ _EXACT = Context(prec=200)
 
 
 def sort_key(value: Any) -> tuple[bool, Any]:
-    """Order of the values of one column, NULLs aside: NaN after all numbers, strings by UTF-8 bytes."""
+    """Order of the values of one column, NULLs aside: NaN after all numbers, strings by UTF-8 bytes.
+
+    Nested values by one part after the other, NULLs last, the shorter list first.
+    """
     if is_nan(value):
         return (True, 0)
+    if isinstance(value, dict):
+        value = tuple(value.values())
+    if isinstance(value, list | tuple):
+        return (False, tuple((part is None, () if part is None else sort_key(part)) for part in value))
     if isinstance(value, Interval):
         return (False, value.microseconds)
     # Python orders strings by code point, which is the order of their UTF-8 bytes.
@@ -38,6 +45,8 @@ def sort_key(value: Any) -> tuple[bool, Any]:
 
 def identity(value: Any) -> Hashable:
     """Equal for values that GROUP BY and DISTINCT hold to be one: NULLs are, and so are NaNs."""
+    if isinstance(value, dict | list | tuple):
+        return ("nested", *map(identity, value.values() if isinstance(value, dict) else value))
     return ("NaN",) if is_nan(value) else value
 
 

@@ -1,7 +1,7 @@
 """Random stacks of queries: a match that is an event stands right behind its last event.
 
 So a stack means what the pattern means in which its queries stand in each other. That pattern is judged by the
-reference; the stack is run over a table and over a stream, on events of which many have the same time.
+reference; the stack is run over a table and over a stream, on events of which many have the same time. Order counts.
 `python -m motif.testing.stack_fuzz --cases 10000` runs a campaign; a case is one stack over one stream of events.
 """
 
@@ -11,9 +11,10 @@ import random
 import sys
 import traceback
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import Any
 
 import pyarrow as pa
 
@@ -23,8 +24,9 @@ from motif.lang.snoop import parse_events
 from motif.plan.events import program
 from motif.plan.physical.costs import COMPILED, COSTS, Costs
 from motif.testing.event_bindings import TooLong
-from motif.testing.event_reference import in_total_order, match_events
+from motif.testing.event_reference import Listed, in_result_order, in_total_order, match_events
 from motif.testing.fuzz import Tally, run_campaign
+from motif.testing.stream_order import fault_of_events
 from motif.testing.tables import to_arrow
 
 COLUMNS = {"ts": "TIMESTAMP", "type": "VARCHAR", "k": "BIGINT", "x": "BIGINT", "id": "BIGINT"}
@@ -33,7 +35,7 @@ STREAMS = 4
 """Streams of events that a stack is tried on."""
 STEPS = 200_000
 EPOCH = datetime(2026, 1, 1)  # noqa: DTZ001 - TIMESTAMP has no zone
-Event = Mapping[str, object]
+Event = Mapping[str, Any]
 Answer = list[tuple[object, ...]]
 
 
@@ -83,6 +85,27 @@ class Drawn:
         nodes = [*self.root.inner(), self.root]
         self.read = {name for node in nodes for one, _, other in node.conditions for name in (one, other)}
         """Events whose `x` is compared: what is read decides the order of events of one time."""
+
+    @property
+    def has_ties(self) -> bool:
+        """Whether matches of an inner query may differ in events between the first and the last only.
+
+        As events of the next query they are ordered by their number, which a stream gives them as it decides them.
+        """
+        return any(len(list(node.events())) > 2 for node in self.root.inner())
+
+    def agree_on_x(self) -> bool:
+        """Whether all parts of the last query have the same `x`, which is a key then."""
+        joined = [{part.name} for part in self.root.parts]
+        for one, operator, other in self.root.conditions:
+            if operator == "=":
+                ends = [
+                    next(p.name for p in self.root.parts if any(e.name == end for e in p.events()))
+                    for end in (one, other)
+                ]
+                together = set().union(*(group for group in joined if group & set(ends)))
+                joined = [group for group in joined if not group & together] + [together]
+        return len(joined) == 1
 
     def _operator(self, depth: int) -> Node:
         # In ALL an event of one part may not be one of another, which queries of a stack do not know of each other.
@@ -215,32 +238,75 @@ def _checked(seed: int, *, compiled: bool) -> Tally:
             return tally
         tally.cases += 1
         tally.matched += bool(wanted)
-        for name, found in answers.items():
-            if sorted(found) != sorted(wanted):
-                shown = "\n".join(map(str, events))
-                tally.differences.append(
-                    f"seed {seed}: a {name} differs, order by {order}\n{drawn.nested()}\n{drawn.stack()}\n{shown}\n"
-                    f"  expected {sorted(wanted)}\n  found {sorted(found)}"
-                )
+        for name, steps in answers.items():
+            listed = _as_listed(drawn, wanted, events, steps)
+            if name == "stream" and drawn.has_ties:
+                steps = [[one for step in steps for one in step]]
+                steps[0].sort(key=lambda one: listed.index(one) if one in listed else len(listed))
+            fault = fault_of_events(listed, steps, in_time=False)
+            if fault is not None:
+                shown = "\n".join(map(str, [drawn.nested(), drawn.stack(), *events]))
+                tally.differences.append(f"seed {seed}: a {name} differs, order by {order}\n{shown}\n{fault}")
                 return tally
     return tally
 
 
 def _nested(drawn: Drawn, events: Sequence[Event], order: Sequence[str]) -> Answer:
+    """What the nested pattern finds, in the order of the last query of the stack."""
     query = parse_events(drawn.nested())
     ordered = in_total_order(query, events, list(COLUMNS), order_by=order)
-    matches = match_events(query, ordered, steps=STEPS)
-    return [tuple(ordered[number]["id"] for number in match.values() if isinstance(number, int)) for match in matches]
+    names = [event.name for event in drawn.root.events()]
+    found = []
+    for match in match_events(query, ordered, steps=STEPS):
+        numbers = {name: number for name, number in match.items() if isinstance(number, int)}
+        ids = tuple(ordered[numbers[name]]["id"] for name in names)
+        found.append((_canonical(drawn.root, numbers), ids))
+    return [ids for _, ids in sorted(found)]
 
 
-def _batch(drawn: Drawn, events: Sequence[Event], order: tuple[str, ...], costs: Costs) -> Answer:
+def _canonical(node: Node, numbers: Mapping[str, int]) -> tuple[Any, ...]:
+    """By the last part of a match, the first one, then the others one by one."""
+    places = [_place(part, numbers) for part in node.parts if any(True for _ in part.events())]
+    ordered = sorted(places)
+    return (ordered[-1], ordered[0], ordered[1:], places)
+
+
+def _place(part: Node, numbers: Mapping[str, int]) -> tuple[Any, ...]:
+    """A match stands behind its last event; several behind one by their first event, then in canonical order."""
+    own = [numbers[event.name] for event in part.events()]
+    return (max(own), 0) if part.is_event else (max(own), 1, min(own), _canonical(part, numbers))
+
+
+def _as_listed(
+    drawn: Drawn, wanted: Answer, events: Sequence[Event], steps: Sequence[Sequence[Listed]]
+) -> list[Listed]:
+    """What the reference wants, as the result of a stack should list it."""
+    ids = {one.shown: one.match_id for step in steps for one in step}
+    of = {event["id"]: event for event in events}
+    return in_result_order(
+        Listed(max(of[number]["ts"] for number in match), _key(drawn, of, match), ids.get(match, 0), match)
+        for match in wanted
+    )
+
+
+def _key(drawn: Drawn, of: Mapping[Any, Event], match: tuple[object, ...]) -> tuple[Hashable, ...]:
+    """What all events of the last query agree on."""
+    key: list[Hashable] = [of[match[0]]["k"]] if drawn.has_key else []
+    if drawn.agree_on_x():
+        compared = next(one for one, operator, _ in drawn.root.conditions if operator == "=")
+        place = [event.name for event in drawn.root.events()].index(compared)
+        key.append(of[match[place]]["x"])
+    return tuple(key)
+
+
+def _batch(drawn: Drawn, events: Sequence[Event], order: tuple[str, ...], costs: Costs) -> list[list[Listed]]:
     queries = [parse_events(text) for text in drawn.stack()]
     stream = program.Stream(order_by=order)
-    return _ids(drawn, match_stack(to_arrow(events, COLUMNS), queries, stream, {}, costs=costs))
+    return [_listed(drawn, events, match_stack(to_arrow(events, COLUMNS), queries, stream, {}, costs=costs))]
 
 
-def _live(rng: random.Random, drawn: Drawn, events: Sequence[Event], order: tuple[str, ...]) -> Answer:
-    """Late by some seconds, in pieces."""
+def _live(rng: random.Random, drawn: Drawn, events: Sequence[Event], order: tuple[str, ...]) -> list[list[Listed]]:
+    """Late by some seconds, in pieces; what comes of each."""
     lateness = rng.choice((0, 0, 1, 3))
     schema = to_arrow([], COLUMNS).schema
     stream = Stream(drawn.stack(), schema, order_by=order, lateness=timedelta(seconds=lateness))
@@ -256,11 +322,14 @@ def _live(rng: random.Random, drawn: Drawn, events: Sequence[Event], order: tupl
         found.append(stream.push(arriving[at : at + size]))
         at += size
     found.append(stream.close())
-    return _ids(drawn, pa.concat_tables(found))
+    return [_listed(drawn, events, step) for step in found]
 
 
-def _ids(drawn: Drawn, found: pa.Table) -> Answer:
-    return list(zip(*(found.column(event.name).to_pylist() for event in drawn.root.events()), strict=True))
+def _listed(drawn: Drawn, events: Sequence[Event], found: pa.Table) -> list[Listed]:
+    of = {event["id"]: event for event in events}
+    ids = list(zip(*(found.column(event.name).to_pylist() for event in drawn.root.events()), strict=True))
+    facts = zip(found.column("match_end").to_pylist(), found.column("match_id").to_pylist(), ids, strict=True)
+    return [Listed(end, _key(drawn, of, match), number, match) for end, number, match in facts]
 
 
 def main(arguments: list[str] | None = None) -> int:

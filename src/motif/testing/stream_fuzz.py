@@ -1,7 +1,7 @@
 """Random queries over random streams: what a stream gives in all is what a batch over the same events gives.
 
 Events arrive out of order within a bound, in pieces of random size, with watermarks in between; sessions are saved and
-restored on the way, some after every push. What comes out at once is in the order of the batch. A case is one query
+restored on the way, some after every push. What comes out is in the order that `stream_order` says. A case is one query
 over one stream; many streams are packed into one session as partitions, so that a piece of a few dozen rows is about
 one event of each.
 `python -m motif.testing.stream_fuzz --cases 100000` runs a campaign over both languages.
@@ -13,10 +13,9 @@ import random
 import re
 import sys
 import traceback
-from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -29,6 +28,7 @@ from motif.engine.events.rows import EventRows
 from motif.engine.events.run import match_part
 from motif.engine.execution import Execution
 from motif.engine.order import arrange, crossing, layout
+from motif.engine.partitions import by_partition
 from motif.engine.session import Session
 from motif.engine.stream.session import Emitted, Planned, StreamSession
 from motif.engine.watermark import after_lateness
@@ -45,12 +45,15 @@ from motif.plan.events.program import EventProgram, Stream
 from motif.plan.outputs import leaf_name
 from motif.plan.physical.costs import COMPILED, PLAIN, Costs
 from motif.plan.planner import plan
+from motif.plan.program import Program
 from motif.testing.event_engines import with_hidden_key
 from motif.testing.event_features import event_features
 from motif.testing.event_generate import COLUMNS, random_event_query, random_stream
+from motif.testing.event_reference import Listed
 from motif.testing.features import features
 from motif.testing.fuzz import Tally, memory_source, run_campaign
 from motif.testing.generate import random_clause, random_rows
+from motif.testing.stream_order import Line, fault_of_events, fault_of_rows
 from motif.testing.tables import to_arrow
 
 STREAMS = 40
@@ -69,7 +72,7 @@ COMPOSITE = 0.15
 WITH_FUNCTION = 0.1
 """Share of event queries with a function of the user in a condition."""
 _STREAM = "stream"
-ID = leaf_name(0)
+ID, END = leaf_name(0), leaf_name(2)
 _NEVER = -(1 << 60)
 
 
@@ -119,14 +122,16 @@ def check_seed(seed: int, *, compiled: bool = False) -> Tally:
     case = Case(rng)
     try:
         case.build()
-        expected = case.batch()
         tally.features.update(case.features)
         tally.cases = case.streams
-        tally.matched = bool(expected)
+        tally.matched = bool(case.batch())
         for costs in (PLAIN, COMPILED) if compiled else (PLAIN,):
-            got = case.stream(costs)
-            if got != expected:
-                tally.differences.append(_difference(seed, case, expected, got))
+            fault = case.fault(case.stream(costs))
+            if fault is not None:
+                manner = ", ".join(case.manner.features())
+                tally.differences.append(
+                    f"seed {seed}: the stream differs from the batch ({manner})\n{case.text}\n{fault}"
+                )
     except (UnsupportedQuery, QueryDataError):
         tally.refused += 1
     except LimitExceeded:
@@ -134,14 +139,6 @@ def check_seed(seed: int, *, compiled: bool = False) -> Tally:
     except Exception:  # noqa: BLE001 - whatever goes wrong is a finding
         tally.differences.append(f"seed {seed}: {traceback.format_exc(limit=-8)}\n{case.text}")
     return tally
-
-
-def _difference(seed: int, case: Case, expected: Counter[str], got: Counter[str]) -> str:
-    missing, extra = list((expected - got).elements()), list((got - expected).elements())
-    return (
-        f"seed {seed}: the stream differs from the batch ({', '.join(case.manner.features())})\n{case.text}\n"
-        f"  expected {expected.total()}, got {got.total()}\n  missing {missing[:3]}\n  extra {extra[:3]}"
-    )
 
 
 class Case:
@@ -152,8 +149,6 @@ class Case:
     rows: pa.Table
     lateness = 0
     """In microseconds."""
-    in_order: list[str] | None = None
-    """What there is to find of a clause over one sequence of rows, in order."""
 
     def __init__(self, rng: random.Random, manner: Manner | None = None) -> None:
         self.rng = rng
@@ -161,9 +156,8 @@ class Case:
         self.streams = self.manner.streams
         self.text = ""
         self.features: list[str] = []
-        self.place: dict[int, int] = {}
-        """Where each match of the batch is, and of which partition it is."""
         self.partition: dict[int, int] = {}
+        """Of which partition each match of the batch is."""
 
     def build(self) -> None:
         """Draw a query and rows for it, and plan it."""
@@ -205,7 +199,6 @@ class Case:
         columns = {**COLUMNS, **({start: "TIMESTAMP"} if start else {}), _STREAM: "BIGINT"}
         source = memory_source(to_arrow(events, columns))
         program = with_hidden_key(plan_events(query, source, Stream(start=start), FUNCTIONS), _STREAM)
-        program = replace(program, identity=(program.keys[0], *program.identity))  # each match has an id of its own
         types = source.types_of(crossing(program))
         self.planned = Planned(program, layout(program, types), Functions(FUNCTIONS))
         self.rows = source.database.table(duckdb_events.input_sql(program, source)).combine_chunks()
@@ -223,50 +216,53 @@ class Case:
 
     # -- both ways
 
-    def batch(self) -> Counter[str]:
-        """What there is to find."""
-        timed = self.rows.take(arrow(np.flatnonzero(~self._without_time())))
-        table, program = arrange(timed, self.planned.layout), self.planned.program
-        if isinstance(program, EventProgram):
-            part = match_part(EventRows(program, table, Execution.of(program, PLAIN)), self.planned.functions)
-            self.partition = dict(zip(*(part.column(name).to_pylist() for name in (ID, PARTITION)), strict=True))
-            found = in_time_order([part])
-            self.place = {match: place for place, match in enumerate(found.column(ID).to_pylist())}
-            return _counted([found])
-        session = Session(program, Execution.of(program, PLAIN))
-        tables = [*session.feed(table), *session.finish()]
-        self.in_order = None if program.keys else _shown(tables)
-        return _counted(tables)
+    def batch(self) -> list[Line] | list[Listed]:
+        """What there is to find, in order."""
+        return self.matches if isinstance(self.planned.program, EventProgram) else self.lines
 
-    def stream(self, costs: Costs) -> Counter[str]:
-        """What a stream gives."""
-        steps = [emitted.matches for emitted in self._emitted(costs)]
-        if isinstance(self.query, EventQuery):
-            for tables in steps:
-                self._check_order(tables)
-        found = [table for tables in steps for table in tables]
-        if self.in_order is not None and self.in_order != _shown(found):
-            raise AssertionError(f"the order is not that of the batch\n{self.in_order}\n{_shown(found)}")
-        return _counted(found)
-
-    def _check_order(self, tables: tuple[pa.Table, ...]) -> None:
-        """By end, and of each partition as in the batch; all as there, where a step has all that end together."""
+    @cached_property
+    def matches(self) -> list[Listed]:
+        """What there is to find of an event pattern."""
         program = self.planned.program
         assert isinstance(program, EventProgram)
-        found = pa.concat_tables(tables) if tables else None
-        if found is None or not set(found.column(ID).to_pylist()) <= self.place.keys():
-            return  # a difference that is found when they are counted
-        ends, ids = (found.column(name).to_pylist() for name in (leaf_name(2), ID))
-        is_whole = not is_eager(program) and not any(waits(program, way) for way in program.ways)
-        last: dict[int, int] = {}
-        for end, after in pairwise(ends):
-            if after < end:
-                raise AssertionError(f"a match that ends at {end} comes before one that ends at {after}")
-        for match in ids:
-            partition, place = 0 if is_whole else self.partition[match], self.place[match]
-            if place <= last.get(partition, -1):
-                raise AssertionError(f"matches are not in the order of the batch: {found.to_pylist()[:8]}")
-            last[partition] = place
+        part = match_part(EventRows(program, self._timed(), Execution.of(program, PLAIN)), self.planned.functions)
+        self.partition = dict(zip(*(part.column(name).to_pylist() for name in (ID, PARTITION)), strict=True))
+        return self._listed([in_time_order([part])])
+
+    @cached_property
+    def lines(self) -> list[Line]:
+        """What there is to find of a row pattern."""
+        program = self.planned.program
+        assert isinstance(program, Program)
+        session = Session(program, Execution.of(program, PLAIN))
+        found = pa.concat_tables([*session.feed(self._timed()), *session.finish()])
+        return self._lines([by_partition(found, program.key_leaves)])
+
+    def _timed(self) -> pa.Table:
+        return arrange(self.rows.take(arrow(np.flatnonzero(~self._without_time()))), self.planned.layout)
+
+    def stream(self, costs: Costs) -> list[tuple[pa.Table, ...]]:
+        """What a stream gives, step by step."""
+        return [emitted.matches for emitted in self._emitted(costs)]
+
+    def fault(self, steps: Sequence[Sequence[pa.Table]]) -> str | None:
+        """What is wrong with what a stream gave."""
+        program = self.planned.program
+        if not isinstance(program, EventProgram):
+            return fault_of_rows(self.lines, [self._lines(step) for step in steps])
+        in_time = not is_eager(program) and not any(waits(program, way) for way in program.ways)
+        batch = self.matches  # first: it says of which partition a match is
+        return fault_of_events(batch, [self._listed(step) for step in steps], in_time=in_time)
+
+    def _lines(self, tables: Sequence[pa.Table]) -> list[Line]:
+        program = self.planned.program
+        assert isinstance(program, Program)
+        rows = [row for table in tables for row in table.to_pylist()]
+        return [Line(repr([row[name] for name in program.key_leaves]), repr(row)) for row in rows]
+
+    def _listed(self, tables: Sequence[pa.Table]) -> list[Listed]:
+        rows = [row for table in tables for row in table.to_pylist()]
+        return [Listed(row[END], (self.partition.get(row[ID], -1),), row[ID], repr(row)) for row in rows]
 
     def _emitted(self, costs: Costs) -> Iterator[Emitted]:
         session = StreamSession(self.planned, costs=costs)
@@ -326,14 +322,6 @@ def _in_time(clause: str, rng: random.Random) -> tuple[str, int]:
     clause = re.sub(r"ORDER BY [^\n]*", f"ORDER BY {order}", clause)
     clause = re.sub(r"\n  PATTERN [^\n]*", lambda found: found[0] + within, clause)
     return clause, 30 * SECOND if by_second else 86_400 * SECOND
-
-
-def _counted(tables: list[pa.Table]) -> Counter[str]:
-    return Counter(_shown(tables))
-
-
-def _shown(tables: list[pa.Table]) -> list[str]:
-    return [repr(row) for table in tables for row in table.to_pylist()]
 
 
 def main(arguments: list[str] | None = None) -> int:

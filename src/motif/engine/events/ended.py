@@ -28,9 +28,11 @@ MOST_BUCKETS = 1 << 18
 
 
 def leaves_by_end(rows: EventRows, matches: EventMatches, *, threads: int = 1) -> pa.Table:
-    """Leaves of matches in canonical order (with CONSUMING, as they come); with a key, by end, and `marked`."""
-    has_key, are_fired = bool(rows.program.keys), bool(rows.program.query.consuming)
-    if len(matches) < 2 or (are_fired and not has_key):
+    """Leaves of matches by end; of one partition those that end together are in canonical order.
+
+    With CONSUMING they stay as they fire, which may be after others that end later. With a key they are `marked`.
+    """
+    if len(matches) < 2:
         return _leaves(rows, matches)
     by_loop = rows.execution.compiles(len(matches), lambda: [sort_loop()])
     stretches = _stretches(rows, matches, min(threads, 1 + len(matches) // rows.execution.costs.stretch_matches))
@@ -83,8 +85,8 @@ def in_order_of_end(rows: EventRows, matches: EventMatches, *, by_loop: bool) ->
 
 
 def _ends(rows: EventRows, matches: EventMatches) -> list[Array]:
-    """When matches end, where events of several partitions have no other order."""
-    return [rows.time[matches.last()]] if rows.program.keys else []
+    """When matches end, where their canonical order does not tell: of several partitions, or if they are fired."""
+    return [rows.time[matches.last()]] if rows.program.keys or rows.program.query.consuming else []
 
 
 def _sorted_by(keys: list[Array]) -> Array | None:

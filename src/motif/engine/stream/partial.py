@@ -54,17 +54,9 @@ def timed_out(rows: Rows, starts: Array, limits: Array, running: Running) -> Mat
         found = list(Run(rows, standing, running).matches())
     except LimitExceeded:
         return no_matches()  # partial matches are a courtesy
-    if not found:
-        return no_matches()
-    whole = _joined(found)
+    whole = Matches.joined(found)
     wanted = starts[whole.start] & (whole.end > whole.start) & (whole.end == limits[whole.start])
     return _chosen(whole, np.flatnonzero(wanted))
-
-
-def _joined(parts: list[Matches]) -> Matches:
-    names = ("start", "end", "number", "segment", "labels")
-    start, end, number, segment, labels = (np.concatenate([getattr(part, name) for part in parts]) for name in names)
-    return Matches(start, end, number, segment, labels, np.concatenate(([0], np.cumsum(end - start))))
 
 
 def _chosen(matches: Matches, chosen: Array) -> Matches:

@@ -15,9 +15,10 @@ import pyarrow as pa
 from motif.engine.arrays import Array, flat, numpy_of, taken
 from motif.engine.execution import Execution
 from motif.engine.matcher import Rows, Run, Standing, loops_of
-from motif.engine.matches import Matches, no_matches
+from motif.engine.matches import Matches
 from motif.engine.order import Arrangement, Layout
 from motif.engine.output import furthest, leaves, one_row, put_out
+from motif.engine.partitions import by_partition
 from motif.engine.stream.kept import Kept, Touched, constant, with_columns
 from motif.engine.stream.partial import stopping_anywhere, timed_out
 from motif.engine.stream.valid import ANY, FLAG, Range, check_partitions
@@ -101,8 +102,14 @@ class RowPatterns:
         touched = self.kept.touched(new, before, watermark)
         if touched is None:
             return None
-        parts = self._within_limits(touched, watermark)
-        return pa.concat_tables(parts) if parts else None
+        found = self._by_partition(self._within_limits(touched, watermark))
+        timeouts = self._by_partition(list(self.timeouts))
+        self.timeouts = () if timeouts is None else (timeouts,)
+        return found
+
+    def _by_partition(self, parts: list[pa.Table]) -> pa.Table | None:
+        """What a step gives does not tell where partitions lie, nor how rows arrived."""
+        return by_partition(pa.concat_tables(parts), self.program.key_leaves) if parts else None
 
     def running(self, rows: int) -> Running:
         """How the loop of a step over so many rows runs: compiled once all rows so far would have been worth it."""
@@ -186,14 +193,17 @@ class _Step:
     def run(self) -> pa.Table | None:
         began = self.standing.start.copy()
         parts, found = [], []
+        between = self.program.query.rows is q.Rows.ALL_WITH_UNMATCHED
         for matches in Run(self.rows, self.standing, self.running).matches():
-            parts.append(leaves(self.rows, matches, put_out(self.rows, matches)))
             found.append(matches)
+            if not between:
+                parts.append(leaves(self.rows, matches, put_out(self.rows, matches)))
         covered = self.low + self._fact(COVERED)
-        if self.program.query.rows is q.Rows.ALL_WITH_UNMATCHED:
-            for matches in found:
-                np.maximum.at(covered, matches.segment, np.maximum(matches.end, matches.start + 1))
-            parts.append(self._unmatched(began, found))
+        if between:
+            whole = Matches.joined(found)
+            np.maximum.at(covered, whole.segment, np.maximum(whole.end, whole.start + 1))
+            output = put_out(self.rows, whole, self._unmatched(began, whole))
+            parts.append(leaves(self.rows, whole, output))
         if self.owner.beginnings is not None:
             self._time_out(self.owner.beginnings, began, found)
         self._keep(covered)
@@ -219,17 +229,15 @@ class _Step:
         if len(found_out):
             self.owner.timeouts += (leaves(rows, found_out, one_row(found_out)),)
 
-    def _unmatched(self, began: Array, found: list[Matches]) -> pa.Table:
+    def _unmatched(self, began: Array, matches: Matches) -> Array:
         """Rows the search has passed by that are in no match."""
         until = self.high if self.is_over else self.standing.start
         position = np.arange(self.rows.count)
         segment = np.repeat(np.arange(len(self.low)), self.high - self.low)
         candidates = np.flatnonzero((position >= began[segment]) & (position < until[segment]))
-        reached = (self.low + self._fact(COVERED))[segment][candidates]
-        for matches in found:
-            reached = np.maximum(reached, furthest(matches, candidates))
-        missed = candidates[reached <= candidates]
-        return leaves(self.rows, no_matches(), put_out(self.rows, no_matches(), missed))
+        reached = np.maximum(furthest(matches, candidates), (self.low + self._fact(COVERED))[segment][candidates])
+        missed: Array = candidates[reached <= candidates]
+        return missed
 
     def _keep(self, covered: Array) -> None:
         """Drop every row that no later match can read."""
