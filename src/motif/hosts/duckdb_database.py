@@ -32,7 +32,7 @@ from motif.errors import (
 from motif.hosts.csv_dates import ambiguous_dates
 from motif.hosts.duckdb_lineage import Columns, unchanged
 from motif.hosts.duckdb_safety import NO_FILES, PASS_THE_FILE, NoTable, Unsafe, judged
-from motif.hosts.duckdb_says import in_our_words
+from motif.hosts.duckdb_says import SEVERAL_ROWS, in_our_words
 from motif.hosts.frames import dataset_of, is_dataset, is_path, stays, to_arrow
 from motif.hosts.given import alike, given_column, is_kept, readable, zones_of
 from motif.hosts.given_files import Files, files_of, is_remote, literal, reader_of
@@ -67,6 +67,8 @@ class Refused(HostError):
             text = facts["exception_message"]
         self.kind = type(error).__name__
         self.message = in_our_words(_plain(text.split("\n\nLINE ")[0].strip()) or kind)
+        if self.message.startswith(SEVERAL_ROWS):
+            self.kind = "QueryDataError"  # whatever DuckDB calls it
         if facts.get("error_subtype") == "MISSING_ENTRY" and facts.get("type") == "Table":
             self.message = _no_table(facts["name"], tables)
         self.position = int(facts["position"]) - before if "position" in facts else None
