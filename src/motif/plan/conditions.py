@@ -312,7 +312,7 @@ class Lifter:
     def may_ask(self, condition: Expr) -> bool:
         """Whether the host can be asked about a condition: it is there, and can be given all that decides it."""
         nodes = [node for node in walk(condition) if isinstance(node, Aggregate)]
-        known = all(not node.distinct and node.name != "array_agg" for node in nodes)
+        known = all(node.name != "array_agg" for node in nodes)
         if self.source is None:
             return known
         return known and self.source.answers is not None and self.source.is_steady(condition)
@@ -429,7 +429,8 @@ class Lifter:
         if node.arg is not None and any(isinstance(part, Label | MatchNumber) for part in walk(node.arg)):
             raise self.refused(node)
         column = None if node.arg is None else self.columns.index(node.arg)
-        return Fold(node.name, column, self.query.members(node.var), span=node.span)
+        distinct = node.distinct and node.name not in ("min", "max")
+        return Fold(node.name, column, self.query.members(node.var), distinct=distinct, span=node.span)
 
     def elsewhere(self) -> str:
         """Where such a condition is answered, if it is not here."""

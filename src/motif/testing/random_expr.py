@@ -330,7 +330,7 @@ class ExprWriter:
     def _aggregate(self, kind: Kind) -> str:
         variable = self._variable()
         prefix = self._prefix(variable)
-        distinct = "DISTINCT " if self.define is None and self.rng.random() < 0.2 else ""
+        distinct = "DISTINCT " if self.rng.random() < 0.2 else ""
         argument = distinct + self._row_expression(kind, prefix)
         forms = [f"{self.rng.choice(('SUM', 'MIN', 'MAX'))}({argument})"]
         if kind is Kind.INT:
