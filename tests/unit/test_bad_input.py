@@ -307,13 +307,16 @@ PLACED = {
         UnsupportedQuery,
         "OVER is not offered inside of MATCH_RECOGNIZE",
     ),
-    "a sub-query": ("MEASURES (SELECT 1) AS x PATTERN (A)", UnsupportedQuery, "a sub-query is not offered"),
-    "IN with a sub-query": (
-        "MEASURES t AS x PATTERN (A) DEFINE A AS t IN (SELECT 1)",
+    "a sub-query in ORDER BY": (
+        "ORDER BY (SELECT 1) MEASURES t AS x PATTERN (A)",
         UnsupportedQuery,
-        "a sub-query is not offered",
+        "a sub-query is not offered in ORDER BY",
     ),
-    "EXISTS": ("MEASURES t AS x PATTERN (A) DEFINE A AS EXISTS (SELECT 1)", UnsupportedQuery, "sub-query"),
+    "a sub-query in PARTITION BY": (
+        "PARTITION BY (SELECT 1) AS k MEASURES t AS x PATTERN (A)",
+        UnsupportedQuery,
+        "a sub-query is not offered in PARTITION BY",
+    ),
     "FINAL in DEFINE": ("MEASURES t AS x PATTERN (A) DEFINE A AS FINAL LAST(t) > 1", QueryBindError, "DEFINE sees"),
     "exclusion with unmatched rows": (
         "ALL ROWS PER MATCH WITH UNMATCHED ROWS PATTERN ({- A -})",

@@ -26,6 +26,15 @@ def judge(sql: str) -> duckdb_safety.Judged:
     return judged(sql, duckdb.connect())
 
 
+def test_a_message_with_half_a_letter_is_one_of_ours() -> None:
+    bits = "lower((B'\u017f FROM t \u0131').s) <> 'z'"
+    with pytest.raises(MotifError):
+        motif.sql(CLAUSE.format(item="v", condition=bits), tables={"t": TABLE})
+    broken = "((lower(((B'\u017f FROM enable_logging() \u0131').s)) <> 'z'))"
+    with pytest.raises(Unsafe):
+        judge(f"WITH c AS (SELECT v FROM t) SELECT 1 FROM t WHERE {broken}")
+
+
 NOT_A_QUERY = [
     "SELECT 1; SELECT 2",
     "SELECT 1; CREATE MACRO lower(a) AS 'x'",

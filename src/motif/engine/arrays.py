@@ -41,6 +41,19 @@ class Lanes:
     nulls: Array
 
 
+def same_before(lanes: Lanes) -> Array:
+    """Per row: the last row before it with the same value, -1 if there is none; no NULL counts as a value."""
+    values = lanes.values
+    if values.dtype == np.float64:
+        values = np.where(np.isnan(values), np.nan, values + 0.0).view(np.int64)
+    order = np.argsort(values, kind="stable")
+    order = order[np.asarray(lanes.nulls)[order] == 0]
+    same = values[order[1:]] == values[order[:-1]]
+    found = np.full(len(values), -1, np.int64)
+    found[order[1:][same]] = order[:-1][same]
+    return found
+
+
 def flat(column: pa.ChunkedArray | pa.Array) -> pa.Array:
     """One contiguous array."""
     if not isinstance(column, pa.ChunkedArray):

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from motif.engine.answers import Answers, Enough
-from motif.engine.arrays import Array, Codebook, Lanes, flat, plain_type, to_lanes, truth
+from motif.engine.arrays import Array, Codebook, Lanes, flat, plain_type, same_before, to_lanes, truth
 from motif.engine.execution import Execution
 from motif.engine.matches import Matches
 from motif.engine.runs import bounds_of
@@ -383,6 +383,7 @@ class Run:
         for column in environment.columns:
             lanes = self.rows.lanes(column)
             arrays += [self._column(lanes.values), self._bytes(lanes.nulls)]
+        arrays += [self._ints(same_before(self.rows.lanes(column))) for column in environment.links]
         arrays += [self.answers.functions()] if self.answers is not None else []
         return (*arrays, *self._signatures(used))
 

@@ -46,7 +46,7 @@ from motif.plan.physical.plan import Place, Strategy
 from motif.plan.physical.planned import PlannedQuery
 from motif.plan.planner import plan
 from motif.plan.program import Program
-from motif.plan.source import HostRefusal, Verdict
+from motif.plan.source import HostRefusal, QueryRefusal, Verdict
 from motif.plan.text_times import tell_text_times
 from motif.plan.unmet import MOST_VALUES, row_tests, tell_of_rows, tell_unmet
 
@@ -137,6 +137,13 @@ class DuckSource:
                 raise HostRefusal(refused.message) from None
             return verdict
         return Verdict.VALUE
+
+    def query_refusal(self, text: str) -> QueryRefusal | None:
+        try:
+            self.database.describe(text)
+        except Refused as refused:
+            return QueryRefusal(refused.as_error(), refused.position, refused.length)
+        return None
 
     def type_name(self, expr: Expr) -> str:
         try:

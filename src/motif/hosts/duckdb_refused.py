@@ -22,7 +22,7 @@ from motif.errors import (
     did_you_mean,
 )
 from motif.hosts.duckdb_safety import NO_FILES, PASS_THE_FILE, NoTable, Unsafe
-from motif.hosts.duckdb_says import in_our_words
+from motif.hosts.duckdb_says import SEVERAL_ROWS, in_our_words
 from motif.lang.misspelt import slip_in_sql
 
 Room = tuple[int, int | None, str | None]
@@ -46,6 +46,8 @@ class Refused(HostError):
             text = facts["exception_message"]
         self.kind = type(error).__name__
         self.message = in_our_words(_plain(text.split("\n\nLINE ")[0].strip()) or kind)
+        if self.message.startswith(SEVERAL_ROWS):
+            self.kind = "QueryDataError"  # whatever DuckDB calls it
         if facts.get("error_subtype") == "MISSING_ENTRY" and facts.get("type") == "Table":
             self.message = _no_table(facts["name"], tables)
         self.position = int(facts["position"]) - before if "position" in facts else None

@@ -108,7 +108,12 @@ def judged(sql: str, connection: duckdb.DuckDBPyConnection) -> Judged:
 
 
 def _judge(sql: str, cursor: duckdb.DuckDBPyConnection) -> Judged:
-    statements = cursor.extract_statements(sql)
+    try:
+        statements = cursor.extract_statements(sql)
+    except UnicodeDecodeError:  # DuckDB's message shows half of a letter of the text
+        raise Unsafe(
+            "the text is no query that DuckDB reads", "look for a literal with letters it can not have"
+        ) from None
     if len(statements) != 1:
         raise Unsafe("the text is not one query", "run one query at a time")
     kind = statements[0].type

@@ -11,6 +11,7 @@ _OF_PATTERNS = ("PREV", "NEXT", "FIRST", "LAST", "CLASSIFIER", "MATCH_NUMBER", "
 _NAMED = re.compile(r'"((?:[^"]|"")+)"')
 _A_TIME = "write it like '2026-03-01 09:00:00' or '2026-03-01'"
 _TEXT_TIME = "make the text a time: CAST it if it is like 2026-03-01 09:00:00, else strptime(text, '%d/%m/%Y %H:%M')"
+SEVERAL_ROWS = "a sub-query gives more than one row"
 _ONE_SIDE = "CAST one side to the type of the other"
 
 
@@ -74,6 +75,10 @@ _WORDS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], str], str]], ...] 
     (
         re.compile("Window functions are not supported here|.*cannot contain window functions"),
         lambda *_: "functions with OVER do not fit here\nwrite PREV(x) or NEXT(x), or compute it in a sub-query before",
+    ),
+    (
+        re.compile("More than one row returned by a subquery"),
+        lambda *_: f"{SEVERAL_ROWS}, and one value is wanted\nwrite IN (SELECT ...), or LIMIT 1",
     ),
     (re.compile("(?:Could not convert string|Conversion Error)"), _with_hint("give a value of that type")),
     (re.compile("(?:invalid )?(?:timestamp|date|time) field"), _with_hint(_A_TIME)),

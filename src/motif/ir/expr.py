@@ -95,6 +95,24 @@ class Verbatim:
 
 
 @dataclass(frozen=True, slots=True)
+class SubQuery:
+    """A query of the host that reads nothing of the match: `(SELECT ...)`, or `EXISTS (SELECT ...)`."""
+
+    text: str
+    """Without its brackets."""
+    exists: bool = False
+    gives_rows: bool = False
+    """It stands behind IN, ANY or ALL, and is no value by itself."""
+    start: int = field(default=0, compare=False)
+    """Where the text begins that was written."""
+    span: Span | None = field(default=None, compare=False)
+
+    def sql(self) -> str:
+        """In the words of its host, which are also those of the query that holds it."""
+        return f"{'EXISTS ' if self.exists else ''}({self.text})"
+
+
+@dataclass(frozen=True, slots=True)
 class At:
     """A row expression read at one row of the match.
 
@@ -142,7 +160,7 @@ class HostAggregate:
     span: Span | None = field(default=None, compare=False)
 
 
-Expr: TypeAlias = Literal | Column | Label | MatchNumber | Call | Verbatim | At | Aggregate | HostAggregate
+Expr: TypeAlias = Literal | Column | Label | MatchNumber | Call | Verbatim | SubQuery | At | Aggregate | HostAggregate
 
 COMPARISONS = frozenset({"=", "<>", "<", "<=", ">", ">="})
 ARITHMETIC = frozenset({"+", "-", "*", "/", "%", "neg"})
@@ -157,7 +175,7 @@ AGGREGATES = frozenset({"count", "sum", "avg", "min", "max", "array_agg"})
 def children(expr: Expr) -> tuple[Expr, ...]:
     """Direct sub-expressions, in the order they were written."""
     match expr:
-        case Literal() | Column() | Label() | MatchNumber():
+        case Literal() | Column() | Label() | MatchNumber() | SubQuery():
             return ()
         case Call(args=args) | Verbatim(args=args):
             return args
@@ -174,7 +192,7 @@ def children(expr: Expr) -> tuple[Expr, ...]:
 def with_children(expr: Expr, new: tuple[Expr, ...]) -> Expr:
     """The same node over other sub-expressions."""
     match expr:
-        case Literal() | Column() | Label() | MatchNumber():
+        case Literal() | Column() | Label() | MatchNumber() | SubQuery():
             return expr
         case Call() | Verbatim():
             return replace(expr, args=new)

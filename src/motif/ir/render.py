@@ -25,6 +25,7 @@ from motif.ir.expr import (
     Label,
     Literal,
     MatchNumber,
+    SubQuery,
     Verbatim,
 )
 from motif.ir.pattern import Anchor, Choice, Empty, Exclude, Pattern, Permute, Repeat, Seq, Var
@@ -197,6 +198,8 @@ class Renderer:
                 return f"CLASSIFIER({self.var(var) if var is not None else ''})", _ATOM
             case MatchNumber():
                 return "MATCH_NUMBER()", _ATOM
+            case SubQuery():
+                return expr.sql(), _ATOM
             case At():
                 return self._at(expr), _ATOM
             case Aggregate():
@@ -348,11 +351,16 @@ def render_row_sql(expr: Expr, quote: Quote = double_quotes, dialect: Dialect = 
             return f"({text})" if text.startswith("-") else text
         case Column(name=name):
             return quote(name)
+        case Verbatim(parts=(_, words, _), args=(left, SubQuery(gives_rows=True) as query)) if dialect == "spark":
+            assert words == " IN ", "others are refused"
+            return _among_rows_of_spark(render_row_sql(left, quote, dialect), query)
         case Verbatim(parts=parts, args=args):
             text = parts[0]
             for arg, part in zip(args, parts[1:], strict=True):
                 text += _argument_sql(arg, text, part, quote, dialect) + part
             return f"({text})"
+        case SubQuery():
+            return f"({expr.sql()})" if expr.exists else expr.sql()
         case Call(name=name, args=args):
             return _call_sql(name, [render_row_sql(arg, quote, dialect) for arg in args], quote)
         case HostAggregate(call=call, filter=condition):
@@ -374,6 +382,14 @@ def _argument_sql(arg: Expr, before: str, after: str, quote: Quote, dialect: Dia
     text = render_row_sql(arg, quote, dialect)
     bare = isinstance(arg, Literal) and not _would_stick(before, text, after)
     return text if bare or text.startswith("(") else f"({text})"
+
+
+def _among_rows_of_spark(value: str, query: SubQuery) -> str:
+    """Outside of WHERE Spark says FALSE where IN of a sub-query is NULL."""
+    table = f"({query.text}) AS q(c0)"
+    nothing, unknown = f"(SELECT count(*) FROM {table}) = 0", f"(SELECT count_if(c0 IS NULL) FROM {table}) > 0"
+    null = f"NOT {nothing} AND ({value} IS NULL OR {unknown})"
+    return f"(CASE WHEN {value} IN ({query.text}) THEN TRUE WHEN {null} THEN NULL ELSE FALSE END)"
 
 
 def _call_sql(name: str, args: list[str], quote: Quote) -> str:

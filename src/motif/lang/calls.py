@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import NoReturn
 
 from motif.errors import QueryBindError, UnsupportedQuery
-from motif.ir.expr import AGGREGATES, OPERATORS, Aggregate, Call, Expr, HostAggregate, Literal, Mode
+from motif.ir.expr import AGGREGATES, OPERATORS, Aggregate, Call, Expr, HostAggregate, Literal, Mode, SubQuery
 from motif.lang.cursor import describe
 from motif.lang.interval import unit_name
 from motif.lang.lexer import Kind, Token
@@ -47,6 +47,8 @@ class CallParser(NavigationParser):
     above_predicates: int
     """Power at which IN and BETWEEN are not read as operators."""
     lambda_names: tuple[str, ...] = ()
+    offers_queries = True
+    """Whether the language has sub-queries."""
 
     def call(self, token: Token, word: str) -> Expr:
         """The call of `token` that stands here; `word` is its upper-case name, '' if it is quoted."""
@@ -54,6 +56,9 @@ class CallParser(NavigationParser):
             return self.row_function()
         if word in _OF_CONDITIONS and not self._is_quantified():
             return self._of_conditions(word)
+        if word == "EXISTS" and reads_nested_query(self.peek(2), self.peek(3)):
+            self.next()
+            return self.sub_query(exists=True)
         self._check_callable(token, word)
         if word in ("CAST", "TRY_CAST"):
             return self._cast()
@@ -330,9 +335,39 @@ class CallParser(NavigationParser):
 
     def refuse_query(self) -> None:
         """Complain if the bracket here holds a query."""
-        if self.at_op("(") and reads_nested_query(self.peek(1), self.peek(2)):
-            hint = f"compute it {self.computed_before} and use its column"
-            self.fail(f"a sub-query is not offered {self.inside}", hint=hint, error=UnsupportedQuery)
+        if self.at_query():
+            self.check_query()
+            hint = "write f((SELECT ...)), with brackets of its own"
+            self.fail("a sub-query needs brackets of its own", hint=hint, error=UnsupportedQuery)
+
+    # -- sub-queries ----------------------------------------------------------------------------
+
+    def at_query(self) -> bool:
+        """Whether a bracket stands here that holds a query."""
+        return self.at_op("(") and reads_nested_query(self.peek(1), self.peek(2))
+
+    def sub_query(self, *, exists: bool = False, gives_rows: bool = False) -> SubQuery:
+        """The query in the bracket that stands here; what it reads, the host says."""
+        self.check_query()
+        start, close = self.pos, self.close_of(self.pos)
+        inner = next((i for i in range(start, close) if self.tokens[i].is_word("MATCH_RECOGNIZE")), None)
+        if inner is not None:
+            hint = "put it into WITH in front of the statement, and read that"
+            message = "MATCH_RECOGNIZE inside of MATCH_RECOGNIZE"
+            self.fail(message, self.tokens[inner].span, hint, UnsupportedQuery)
+        begin = self.tokens[start].span.end
+        text = self.tokens.for_host[begin : self.tokens[close].span.start]
+        self.pos = close + 1
+        return SubQuery(text, exists, gives_rows, begin, self.span_from(start - exists))
+
+    def check_query(self) -> None:
+        """Complain where a query has no place."""
+        hint = f"compute it {self.computed_before} and use its column"
+        if not self.offers_queries or self.scope.place.row_only:
+            inside = f"in {self.scope.place.value}" if self.offers_queries else self.inside
+            self.fail(f"a sub-query is not offered {inside}", hint=hint, error=UnsupportedQuery)
+        if self.lambda_names:
+            self.fail("a sub-query is not offered in a lambda", hint=hint, error=UnsupportedQuery)
 
     def refuse_method(self, name: Token) -> NoReturn:
         """`x.f(...)`: a chained call or a function of a schema; which, only the host could tell."""

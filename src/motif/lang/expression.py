@@ -11,6 +11,7 @@ from decimal import Decimal
 
 from motif.errors import LimitExceeded, Span, UnsupportedQuery
 from motif.ir.expr import COMPARISONS, Call, Expr, Literal, Verbatim, children, walk
+from motif.lang.calls import reads_nested_query
 from motif.lang.lexer import Kind, Tokens
 from motif.lang.operand import OperandParser
 from motif.lang.scope import Scope
@@ -312,7 +313,9 @@ class ExpressionParser(OperandParser):
     def _each(self, left: Expr, *, takes_one: bool) -> tuple[str, list[Expr]]:
         """`ANY (a, b)`, `ALL ([a, b])`: the word that joins the tests of its values, and these."""
         quantifier = self.next()
-        self.refuse_query()
+        if self.at_query():
+            self.check_query()
+            self.fail(f"a sub-query behind LIKE {quantifier.text}", hint="use EXISTS", error=UnsupportedQuery)
         is_list = self.peek(1).is_op("[") and self.close_of(self.pos + 1) == self.close_of(self.pos) - 1
         close = self.close_of(self.pos + is_list)
         self.pos += 1 + is_list
@@ -332,6 +335,8 @@ class ExpressionParser(OperandParser):
 
     def _compared_with_each(self, left: Expr, start: int, operator: _Operator) -> Expr:
         assert operator.call is not None, "comparisons are known"
+        if reads_nested_query(self.peek(2), self.peek(3)):
+            return self._among_rows(left, start, f" {operator.symbol} {self.next().text.upper()} ")
         word, values = self._each(left, takes_one=False)
         return _balanced(word, [self._comparison(operator.call, left, value, start) for value in values])
 
@@ -379,8 +384,13 @@ class ExpressionParser(OperandParser):
             return Call("between", (left, low, high), span)
         return Call("and", (self._comparison(">=", left, low, start), self._comparison("<=", left, high, start)), span)
 
+    def _among_rows(self, left: Expr, start: int, words: str) -> Expr:
+        """A comparison with what a sub-query gives, which stands here."""
+        return Verbatim(("", words, ""), (left, self.sub_query(gives_rows=True)), self.span_from(start))
+
     def _in(self, left: Expr, start: int) -> Expr:
-        self.refuse_query()
+        if self.at_query():
+            return self._among_rows(left, start, " IN ")
         close = self.close_of(self.pos)
         self.next()
         if self.pos == close:

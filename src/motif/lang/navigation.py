@@ -209,8 +209,8 @@ class NavigationParser(Cursor, ABC):
             return self._row_count(mode, start)
         distinct = self.accept_quantifier() == "DISTINCT"
         place = self.scope.place
-        if place.is_condition and (distinct or name == "ARRAY_AGG"):
-            what = "DISTINCT" if distinct else name
+        if place.is_condition and (name == "ARRAY_AGG" or (distinct and place is Place.WHERE)):
+            what = name if name == "ARRAY_AGG" else "DISTINCT"
             hint = f"{self.conditions_elsewhere}, or use COUNT, SUM, AVG, MIN or MAX"
             self.fail(f"{what} is not offered in {place.value}", self.span_from(start), hint, UnsupportedQuery)
         arg, var = self._row_argument(name)

@@ -145,7 +145,8 @@ class OperandParser(CallParser):
 
     def _bracket(self) -> Expr:
         start = self.pos
-        self.refuse_query()
+        if self.at_query():
+            return self.sub_query()
         self.next()
         first = self.expression()
         if self.accept_op(")"):

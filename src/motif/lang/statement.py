@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from motif import limits as limits_module
-from motif.errors import LimitExceeded, MotifError, Span
+from motif.errors import LimitExceeded, MotifError, Span, UnsupportedQuery
+from motif.ir.nested import sub_queries, with_common_tables
 from motif.ir.query import RowQuery
 from motif.lang.clause import ClauseReading, read_clause
 from motif.lang.cursor import Cursor
@@ -114,7 +115,12 @@ def _read_lone_clause(tokens: Tokens) -> ClauseReading:
     cursor.pos = cursor.close_of(opener) + 1
     if not cursor.done:
         cursor.fail_expected("nothing after the clause", "a whole statement goes to motif.sql")
-    return read_clause(tokens, opener)
+    reading = read_clause(tokens, opener)
+    if reading.query is not None and (found := sub_queries(reading.query)):
+        message = "a sub-query names tables, and a clause alone has none"
+        hint = "give a whole statement to motif.sql, with its tables"
+        reading.errors.append(UnsupportedQuery(message, source=tokens.source, span=found[0].span, hint=hint))
+    return reading
 
 
 @dataclass
@@ -141,7 +147,8 @@ class _Reading:
         table.add_source(input_span.start, input_span.end)
         span = self._span(place.keyword, place.close)
         ctes = self._ctes(place)
-        return Clause(index, _name(index), self.clauses[index].result(), table.build(), ctes, span, input_span)
+        query = with_common_tables(self.clauses[index].result(), ctes.text)
+        return Clause(index, _name(index), query, table.build(), ctes, span, input_span)
 
     def _ctes(self, place: Place) -> Spliced:
         found = common_tables(self.tokens, place.input_start)

@@ -5,7 +5,7 @@ queries of the same shape give the same text. Truth is generated twice, as `true
 expression: with NULLs these are not each other's opposite.
 
 Names: c3/z3 values and NULL flags of host column 3, p0/n0 positions and count of tracked set 0, t0/u0 running
-totals and counts of fold 0, ki/kf integer and float literals, lc codes of labels.
+totals and counts of fold 0, y0 the rows where values were before, ki/kf integer and float literals, lc codes of labels.
 """
 
 from __future__ import annotations
@@ -29,6 +29,8 @@ class Environment:
     sets: tuple[tuple[str, ...], ...] = ()
     folds: tuple[Fold, ...] = ()
     columns: tuple[int, ...] = ()
+    links: tuple[int, ...] = ()
+    """Columns of which it is read where a value was before."""
     asks: int = 0
     """How many conditions the host is asked for."""
     signature: int = 0
@@ -53,6 +55,7 @@ class Generator:
         self.sets: list[tuple[str, ...]] = []
         self.folds: list[Fold] = []
         self.columns: list[int] = []
+        self.links: list[int] = []
         self.asks = 0
         self.lines: list[str] = []
         self.reads: dict[Scalar, Value] = {}
@@ -69,6 +72,8 @@ class Generator:
             self.folds.append(fold)
             if fold.column is not None:
                 self.column(fold.column)
+                if fold.distinct and fold.column not in self.links:
+                    self.links.append(fold.column)
         return self.folds.index(fold)
 
     def column(self, number: int) -> int:
@@ -90,6 +95,7 @@ class Generator:
             tuple(self.sets),
             tuple(self.folds),
             tuple(self.columns),
+            tuple(self.links),
             asks=self.asks,
         )
 

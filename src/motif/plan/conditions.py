@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from functools import reduce
 
 from motif.errors import UnsupportedQuery
 from motif.ir.expr import (
@@ -28,14 +27,17 @@ from motif.ir.expr import (
     Literal,
     LiteralValue,
     MatchNumber,
+    SubQuery,
     Verbatim,
     transform,
     walk,
 )
+from motif.ir.nested import is_among_rows
 from motif.ir.query import RowQuery
 from motif.ir.types import Kind, Type
 from motif.plan.constants import constant, reads_nothing
 from motif.plan.host_functions import Window, as_difference, window
+from motif.plan.row_exprs import guarded, label_fold, may_fail, nothing, sought
 from motif.plan.scalar import (
     FLOAT,
     NATIVE,
@@ -213,43 +215,6 @@ def _is_fixed(node: Scalar) -> bool:
             return True
 
 
-def as_on_one_row(expr: Expr) -> Expr:
-    """The same with everything read from one row: the host gives it the same type."""
-
-    def own(node: Expr) -> Expr | None:
-        match node:
-            case At(arg=Label()) | Aggregate(name="min" | "max", arg=Label()):
-                return Literal("A")
-            case At(arg=arg):
-                return arg
-            case Aggregate(name="count") | Aggregate(arg=None) | MatchNumber():
-                return Literal(1)
-            case Aggregate(name=name, arg=arg) if arg is not None:
-                inner = as_on_one_row(arg)
-                return Verbatim(("CAST(", " AS DOUBLE)"), (inner,)) if name == "avg" else inner
-            case Label():
-                return Literal("A")
-            case _:
-                return None
-
-    return transform(expr, own)
-
-
-def may_fail(expr: Expr, dialect: str) -> bool:
-    """Whether some row may make it fail: casts, functions, and on Spark a division by zero."""
-    return any(
-        (isinstance(node, Verbatim) and bool(node.args))
-        or (isinstance(node, Call) and node.name not in NATIVE)
-        or (isinstance(node, Call) and node.name in ("/", "%") and dialect == "spark")
-        for node in walk(expr)
-    )
-
-
-def _nothing(node: Expr) -> Expr | None:
-    """A navigation to a missing row: NULL, of the right type."""
-    return Call("case", (Literal(False), node.arg, Literal(None))) if isinstance(node, At) else None
-
-
 class Lifter:
     """Turns an expression into scalars over host columns, for the condition of one variable."""
 
@@ -311,10 +276,11 @@ class Lifter:
         row = self.row_expr(expr)
         if not may_fail(row, self.dialect):
             return row
-        before = [guard for guard in self.guards if not self.needs_match(guard) and self.single_place(guard) == place]
-        for guard in reversed(before[-MOST_GUARDS:]):
-            row = Call("case", (self.row_expr(guard), row, Literal(None)))
-        return row
+        known = [guard for guard in self.guards if not self.needs_match(guard) and self.single_place(guard) == place]
+        before = [self.row_expr(guard) for guard in known[-MOST_GUARDS:]]
+        # Hosts join what a sub-query gives: they compute what it is compared with for all rows, whatever is around.
+        row = transform(row, lambda node: sought(node, before, self.dialect) if is_among_rows(node) else None)
+        return guarded(row, before)
 
     def branches(self, case: Call) -> Scalar:
         """CASE: a result is computed where its condition is true, and those before it are not."""
@@ -346,7 +312,7 @@ class Lifter:
     def may_ask(self, condition: Expr) -> bool:
         """Whether the host can be asked about a condition: it is there, and can be given all that decides it."""
         nodes = [node for node in walk(condition) if isinstance(node, Aggregate)]
-        known = all(not node.distinct and node.name != "array_agg" for node in nodes)
+        known = all(node.name != "array_agg" for node in nodes)
         if self.source is None:
             return known
         return known and self.source.answers is not None and self.source.is_steady(condition)
@@ -368,6 +334,10 @@ class Lifter:
                     found = self.fold(node)
                 case MatchNumber():
                     found = Trying()
+                case SubQuery():
+                    found = Read(self.columns.index(node), CURRENT)
+                case Verbatim() if is_among_rows(node):
+                    found = self.among_rows(node)
                 case _:
                     return None
             if found not in args:
@@ -400,6 +370,8 @@ class Lifter:
                 return Trying()
             case Call(name="case"):
                 return self.branches(expr)
+            case Verbatim() if is_among_rows(expr):
+                return self.among_rows(expr)
             case Call(name=name, args=args, span=span) if name in NATIVE:
                 return Op(name, tuple(self.lift(arg) for arg in args), span=span)
             case Call() | Verbatim() if not self.needs_match(expr) and self.is_near(expr):
@@ -407,12 +379,27 @@ class Lifter:
                 return Read(self.columns.index(self.window.over(expr)), CURRENT)
             case Call() | Verbatim() if not self.needs_match(expr) and len(self.places(expr)) == 1:
                 column = self.columns.index(self.on_one_row(expr, self.places(expr).pop()))
-                self.columns.absent[column] = self.row_expr(transform(expr, _nothing))
+                self.columns.absent[column] = self.row_expr(transform(expr, nothing))
                 return Read(column, self.places(expr).pop(), absent=Const(None))
             case Call() if difference := as_difference(expr, self.dialect):
                 return self.lift(difference)
             case _:
                 raise self.refused(expr)
+
+    def among_rows(self, expr: Verbatim) -> Scalar:
+        """A value compared with what a sub-query gives: the host does so for each row, and once for no row."""
+        if self.needs_match(expr) or len(self.places(expr)) != 1:
+            raise UnsupportedQuery(
+                f"not supported in {self.where}: a sub-query beside values of different {self.what}",
+                source=self.query.source,
+                span=expr.span,
+                hint="compare values of one row with it, or filter on a measure outside",
+            )
+        place = self.places(expr).pop()
+        found = Read(self.columns.index(self.on_one_row(expr, place)), place)
+        absent = Read(self.columns.index(self.row_expr(transform(expr, nothing))), CURRENT)
+        there = Op("is null", (Read(self.columns.index(Literal(True)), place),))
+        return Op("case", (there, absent, found), span=expr.span)
 
     def constant(self, expr: Expr) -> Const | None:
         """The value of an expression that reads no row; None if only the host can hold it."""
@@ -442,7 +429,8 @@ class Lifter:
         if node.arg is not None and any(isinstance(part, Label | MatchNumber) for part in walk(node.arg)):
             raise self.refused(node)
         column = None if node.arg is None else self.columns.index(node.arg)
-        return Fold(node.name, column, self.query.members(node.var), span=node.span)
+        distinct = node.distinct and node.name not in ("min", "max")
+        return Fold(node.name, column, self.query.members(node.var), distinct=distinct, span=node.span)
 
     def elsewhere(self) -> str:
         """Where such a condition is answered, if it is not here."""
@@ -458,15 +446,3 @@ class Lifter:
             "NULLIF, ABS, GREATEST, LEAST and DATE_DIFF; apply other functions to one row at a time or to rows at a "
             "fixed distance (PREV, NEXT), or filter on a measure outside" + self.elsewhere(),
         )
-
-
-def label_fold(node: Aggregate, members: tuple[str, ...]) -> Expr:
-    """An aggregate of CLASSIFIER(): there are only so many variables, so their rows are counted."""
-    if node.name == "count" and not node.distinct:
-        return replace(node, arg=None)
-    counts = {name: Call(">", (Aggregate("count", None, name), Literal(0))) for name in sorted(members)}
-    if node.name == "count":
-        each = [Call("case", (count, Literal(1), Literal(0))) for count in counts.values()]
-        return reduce(lambda one, other: Call("+", (one, other)), each)
-    names = sorted(counts, reverse=node.name == "max")
-    return Call("case", (*(part for name in names for part in (counts[name], Literal(name))), Literal(None)), node.span)

@@ -47,7 +47,7 @@ def signature(
             case Read(place=Place(base=Base.SET) as place):
                 items.update(dict.fromkeys(_positions(place, generator.set_number(place.members))))
             case Fold(members=members) if members != variables:
-                if lane(node.type) is Lane.FLOAT:
+                if lane(node.type) is Lane.FLOAT or node.distinct:
                     return []
                 items.update(dict.fromkeys(_fold_state(node, generator)))
             case LabelAt():
@@ -99,6 +99,7 @@ class _Writer:
         names += [f"p{k}" for k in range(len(environment.sets))]
         names += [f"{letter}{j}" for j in range(len(environment.folds)) for letter in "tu"]
         names += [f"{letter}{c}" for c in range(len(environment.columns)) for letter in "cz"]
+        names += [f"y{i}" for i in range(len(environment.links))]
         names += ["ask"] if environment.asks else []
         names += ["sx", "sg"] if self.items else []
         lines = [f"{name} = env[{i}]" for i, name in enumerate(names)]
@@ -167,14 +168,26 @@ class _Writer:
     def advance(self, j: int, fold: Fold, old: str, new: str) -> list[str]:
         """Extend the running total of a fold by the row just taken."""
         column = 0 if fold.column is None else self.environment.columns.index(fold.column)
+        counts = f"z{column}[row] == 0" + (" and older < start" if fold.distinct else "")
         return [
-            f"if z{column}[row] == 0:",
+            *(self.older(fold) if fold.distinct else []),
+            f"if {counts}:",
             f"    t{j}[{new}] = {self.total(j, fold, old, f'c{column}[row]')}",
             f"    u{j}[{new}] = u{j}[{old}] + 1",
             "else:",
             f"    t{j}[{new}] = t{j}[{old}]",
             f"    u{j}[{new}] = u{j}[{old}]",
         ]
+
+    def older(self, fold: Fold) -> list[str]:
+        """Find the last row before this one with the same value, among the rows of the fold if the match has any."""
+        links = f"y{self.environment.links.index(fold.column or 0)}"
+        lines = [f"older = {links}[row]"]
+        if fold.members != self.variables:
+            label = "arg[labels[written + older - start]]"
+            others = [f"{label} != {number}" for number, name in enumerate(self.variables) if name in fold.members]
+            lines += _block(f"while older >= start and {' and '.join(others)}:", [f"older = {links}[older]"])
+        return lines
 
     def total(self, j: int, fold: Fold, old: str, value: str) -> str:
         before = f"t{j}[{old}]"

@@ -12,12 +12,14 @@ from motif.ir.types import Kind, Schema, Type
 from motif.plan import automaton as a
 from motif.plan.bind import bind
 from motif.plan.calls import judge_rows
-from motif.plan.conditions import Condition, HostColumns, as_on_one_row, split_conditions, with_absent
+from motif.plan.conditions import Condition, HostColumns, split_conditions, with_absent
 from motif.plan.elapsed import elapsed_outputs, with_elapsed
 from motif.plan.host_functions import window
 from motif.plan.markers import generate
+from motif.plan.nested import check_queries
 from motif.plan.outputs import Found, Gather, Outputs, check_folds, plan_outputs
 from motif.plan.program import Memory, Program, SortKey, Span
+from motif.plan.row_exprs import as_on_one_row
 from motif.plan.scalar import (
     DAY,
     Ask,
@@ -41,6 +43,7 @@ _NUMBERS = (Kind.INTEGER, Kind.FLOAT, Kind.DECIMAL)
 
 def plan(query: RowQuery, source: Source) -> Program:
     """Check the query against its input and compile it."""
+    check_queries(query, source)
     query = judge_rows(bind(query, source.schema), source)
     asked: frozenset[Expr] = frozenset()
     while True:

@@ -87,6 +87,8 @@ class Fold:
     column: int | None
     members: tuple[str, ...]
     type: Type = INTEGER
+    distinct: bool = False
+    """Each value counts once, where it first is."""
     span: Span | None = field(default=None, compare=False)
 
 

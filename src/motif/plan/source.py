@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Protocol, TypeAlias
 
-from motif.errors import HostError, Span
+from motif.errors import HostError, MotifError, Span
 from motif.ir.expr import Expr, walk
 from motif.ir.types import Schema, Type
 
@@ -30,6 +30,15 @@ class Verdict(Enum):
     VALUE = "one value for each row"
     AGGREGATE = "one value for all rows"
     ROWS = "several rows for each"
+
+
+@dataclass(frozen=True, slots=True)
+class QueryRefusal:
+    """What the host has against a query, and where in its text."""
+
+    error: MotifError
+    position: int | None = None
+    length: int = 1
 
 
 class Source(Protocol):
@@ -57,6 +66,10 @@ class Source(Protocol):
 
     def type_name(self, expr: Expr) -> str:
         """The host's own name of the type of an expression, which may be an aggregate."""
+        ...
+
+    def query_refusal(self, text: str) -> QueryRefusal | None:
+        """What is wrong with a sub-query that stands alone; None if it reads tables that are there, and only them."""
         ...
 
     def leaves_texts(self, column: str) -> bool:

@@ -80,6 +80,10 @@ class Typer:
 
     def fold_type(self, node: Fold) -> Type:
         """COUNT is an integer, SUM as wide as it can be, MIN and MAX as their argument."""
+        if node.distinct and node.column is not None and self.columns[node.column].kind is Kind.OTHER:
+            kind = self.columns[node.column]
+            problem, hint = f"DISTINCT of values of type {kind}", "take what tells them apart: a number, string or time"
+            raise self.refused(Op("", (), span=node.span), problem, hint)
         if node.name == "count" or node.column is None:
             return INTEGER
         kind = self.columns[node.column]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any, NamedTuple, assert_never
 
+from motif.errors import QueryDataError
 from motif.ir.expr import (
     Aggregate,
     At,
@@ -20,6 +21,7 @@ from motif.ir.expr import (
     Literal,
     MatchNumber,
     Mode,
+    SubQuery,
     Verbatim,
     transform,
     walk,
@@ -55,9 +57,16 @@ class View(NamedTuple):
 class Evaluator:
     """Evaluates the expressions of one query."""
 
-    def __init__(self, members: Callable[[str | None], tuple[str, ...]], functions: Mapping[str, Function]) -> None:
+    def __init__(
+        self,
+        members: Callable[[str | None], tuple[str, ...]],
+        functions: Mapping[str, Function],
+        queries: Mapping[str, Sequence[tuple[Any, ...]]] | None = None,
+    ) -> None:
+        """`queries`: the rows that sub-queries give, by their text."""
         self._members = members
         self._functions = functions
+        self._queries = queries or {}
 
     def value(self, expr: Expr, view: View, row: int | None = None) -> Any:
         """The value of `expr`; `row` is the row that a surrounding `At` or `Aggregate` points to."""
@@ -81,6 +90,10 @@ class Evaluator:
                 return view.labels[position] if 0 <= position < len(view.labels) else None
             case MatchNumber():
                 return view.number
+            case SubQuery():
+                return self._sub_query(expr)
+            case Verbatim(args=(left, SubQuery(gives_rows=True) as query)):
+                return self._among(expr.parts[1].split(), left, query, view, row)
             case Verbatim():
                 return self._host_syntax(expr, view, row)
             case _:
@@ -162,6 +175,28 @@ class Evaluator:
             if self.value(condition, view, row) is True:
                 return self.value(result, view, row)
         return self.value(args[-1], view, row)
+
+    def _sub_query(self, query: SubQuery) -> Any:
+        rows = self._queries[query.text]
+        if query.exists:
+            return bool(rows)
+        if len(rows) > 1:
+            raise QueryDataError("a sub-query gives more than one row")
+        return rows[0][0] if rows else None
+
+    def _among(self, words: list[str], left: Expr, query: SubQuery, view: View, row: int | None) -> Any:
+        """`x IN (...)`, `x < ALL (...)`: as ORs or ANDs of comparisons with each row, one after the other."""
+        operator, joined = ("=", "or") if words == ["IN"] else (words[0], "and" if words[1] == "ALL" else "or")
+        parts = left.args if isinstance(left, Verbatim) else (left,)
+        values = [self.value(part, view, row) for part in parts]
+        found: Any = joined == "and"
+        for other in self._queries[query.text]:
+            test: Any = True
+            for one, two in zip(values, other, strict=True):
+                equal = None if one is None or two is None else STRICT[operator](one, two)
+                test = NULL_AWARE["and"](test, equal)
+            found = NULL_AWARE[joined](found, test)
+        return found
 
     def _host_syntax(self, verbatim: Verbatim, view: View, row: int | None) -> Any:
         """The few pieces of host syntax whose meaning is beyond doubt: CAST, DATE and TIMESTAMP literals."""

@@ -26,7 +26,8 @@ from motif.errors import LimitExceeded, MotifError, QueryDataError, UnsupportedQ
 from motif.hosts import duckdb
 from motif.hosts.duckdb_database import Database, quoted
 from motif.ir.query import RowQuery
-from motif.lang.statement import parse_clause
+from motif.lang.lexer import Dialect
+from motif.lang.statement import parse_statement
 from motif.plan.physical.costs import COSTS, HASTY, PLAIN, Costs
 from motif.plan.physical.exact import why_not_pieces
 from motif.plan.planner import plan
@@ -34,6 +35,7 @@ from motif.plan.program import Program
 from motif.testing.cases import same_in_order, same_rows
 from motif.testing.features import features
 from motif.testing.generate import random_example
+from motif.testing.random_expr import SUB_QUERIES
 from motif.testing.reference import match_rows
 from motif.testing.tables import to_arrow
 
@@ -83,10 +85,15 @@ def memory_source(table: pa.Table) -> duckdb.DuckSource:
     return duckdb.DuckSource(_database(), "", quoted("data"))
 
 
+def read(clause: str, dialect: Dialect = "duckdb") -> RowQuery:
+    """The clause as part of a statement."""
+    return parse_statement(f"SELECT * FROM data {clause}", dialect).clauses[0].query
+
+
 def by_reference(query: RowQuery, rows: Rows, table: pa.Table) -> Rows | str:
     """The reference's rows, or the name of its error."""
     try:
-        return match_rows(query, rows, table.column_names, steps=REFERENCE_STEPS)
+        return match_rows(query, rows, table.column_names, steps=REFERENCE_STEPS, queries=SUB_QUERIES)
     except QueryDataError as error:
         return type(error).__name__
 
@@ -131,10 +138,10 @@ def by_pieces(program: Program, source: duckdb.DuckSource, costs: Costs, rng: ra
 def check_seed(seed: int, *, compiled: bool) -> Tally:
     """One random query over its partitions, on every way to run it that is cheap enough."""
     rng = random.Random(seed)
-    clause, rows = random_example(rng, PARTITIONS)
+    clause, rows = random_example(rng, PARTITIONS, with_queries=seed % 3 == 0)
     tally = Tally(queries=1)
     try:
-        query = parse_clause(clause)
+        query = read(clause)
         table = to_arrow(rows)
         expected = by_reference(query, rows, table)
         source = memory_source(table)

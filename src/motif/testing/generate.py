@@ -44,9 +44,11 @@ ROWS = (
 SUBSETS = "UV"
 
 
-def random_example(rng: random.Random, partitions: int = 30) -> tuple[str, list[dict[str, object]]]:
+def random_example(
+    rng: random.Random, partitions: int = 30, *, with_queries: bool = False
+) -> tuple[str, list[dict[str, object]]]:
     """A clause and rows for it; without PARTITION BY the rows stay few, since all of them are one partition."""
-    clause = random_clause(rng)
+    clause = random_clause(rng, with_queries=with_queries)
     if "PARTITION BY" in clause:
         return clause, random_rows(rng, partitions)
     return clause, random_rows(rng, 1)
@@ -55,8 +57,8 @@ def random_example(rng: random.Random, partitions: int = 30) -> tuple[str, list[
 # --- clauses --------------------------------------------------------------------------------------------------
 
 
-def random_clause(rng: random.Random) -> str:
-    """The text of a MATCH_RECOGNIZE clause over `COLUMNS`."""
+def random_clause(rng: random.Random, *, with_queries: bool = False) -> str:
+    """The text of a MATCH_RECOGNIZE clause over `COLUMNS`; some have sub-queries, if they may."""
     rows = rng.choice(ROWS)
     pattern = random_pattern(rng, "ABCD"[: rng.choice((1, 2, 2, 3, 3, 4))], exclusion="UNMATCHED" not in rows)
     names = variables(pattern)
@@ -66,14 +68,14 @@ def random_clause(rng: random.Random) -> str:
     parts = [
         f"PARTITION BY {rng.choice(PARTITIONS)}" if rng.random() < 0.9 else "",
         f"ORDER BY {order}",
-        _measures(rng, all_names, names),
+        _measures(rng, all_names, names, with_queries=with_queries),
         rows if rows != "ONE ROW PER MATCH" or rng.random() < 0.5 else "",
         _skip(rng, pattern, subsets),
         rng.choice(("", "", "", "", "MAXIMAL MATCH", "INCREMENTAL MATCH")),
         f"PATTERN ({pattern_text(pattern, rng)})",
         within,
         _subset_clause(subsets),
-        _defines(rng, all_names, names),
+        _defines(rng, all_names, names, with_queries=with_queries),
     ]
     return "MATCH_RECOGNIZE (\n  " + "\n  ".join(part for part in parts if part) + "\n)"
 
@@ -109,17 +111,20 @@ def _within(rng: random.Random, order: str) -> str:
     return f"WITHIN INTERVAL {rng.choice(lengths)}"
 
 
-def _measures(rng: random.Random, names: list[str], labels: tuple[str, ...]) -> str:
+def _measures(rng: random.Random, names: list[str], labels: tuple[str, ...], *, with_queries: bool) -> str:
     if not names:
         return "MEASURES MATCH_NUMBER() AS m0, COUNT(*) AS m1"
-    writer = ExprWriter(rng, names, labels)
+    writer = ExprWriter(rng, names, labels, with_queries=with_queries)
     items = [f"{writer.measure()} AS m{i}" for i in range(rng.randint(1, 4))]
+    if with_queries and rng.random() < 0.3:
+        items.append(f"{writer.condition(1)} AS q")
     return f"MEASURES {', '.join(items)}"
 
 
-def _defines(rng: random.Random, names: list[str], labels: tuple[str, ...]) -> str:
+def _defines(rng: random.Random, names: list[str], labels: tuple[str, ...], *, with_queries: bool) -> str:
     defined = [name for name in labels if rng.random() < 0.8]
-    items = [f"{name} AS {ExprWriter(rng, names, labels, name).definition()}" for name in defined]
+    writers = {name: ExprWriter(rng, names, labels, name, with_queries) for name in defined}
+    items = [f"{name} AS {writer.definition()}" for name, writer in writers.items()]
     return f"DEFINE {', '.join(items)}" if items else ""
 
 

@@ -78,6 +78,21 @@ EASY_CONDITIONS = (
 """True for most rows; `{q}` is nothing or a variable's prefix."""
 
 
+_NUMBERS, _TEXTS = "(VALUES (1), (4), (NULL)) AS s(x)", "(VALUES ('a'), ('c'), (NULL)) AS s(x)"
+SUB_QUERIES: dict[str, list[tuple[object, ...]]] = {
+    f"SELECT max(x) FROM {_NUMBERS}": [(4,)],
+    f"SELECT count(x) FROM {_NUMBERS}": [(2,)],
+    f"SELECT x FROM {_NUMBERS} WHERE x > 9": [],
+    f"SELECT x FROM {_NUMBERS}": [(1,), (4,), (None,)],
+    f"SELECT x FROM {_NUMBERS} WHERE x > 0": [(1,), (4,)],
+    f"SELECT min(x) FROM {_TEXTS}": [("a",)],
+    f"SELECT x FROM {_TEXTS} WHERE x > 'x'": [],
+    f"SELECT x FROM {_TEXTS}": [("a",), ("c",), (None,)],
+    f"SELECT x FROM {_TEXTS} WHERE x <> ''": [("a",), ("c",)],
+}
+"""Sub-queries, and what each gives."""
+
+
 @dataclass(frozen=True)
 class ExprWriter:
     """Writes expressions over the given variables; `define` is the variable being defined, None in MEASURES."""
@@ -88,6 +103,8 @@ class ExprWriter:
     labels: Sequence[str]
     """Primary variables: what CLASSIFIER() can be."""
     define: str | None = None
+    with_queries: bool = False
+    """Whether sub-queries may be drawn: they belong to statements."""
 
     # --- conditions ---
 
@@ -144,6 +161,8 @@ class ExprWriter:
             return self._short_form(kind, value)
         if chance < 0.49 and self.define:
             return self._host_function()
+        if self.with_queries and chance < 0.64:
+            return self._sub_query(self.rng.choice((Kind.INT, Kind.TEXT)))
         operator = self.rng.choice(("=", "<>", "<", "<=", "<=", ">", ">=", ">=", "IS NOT DISTINCT FROM"))
         return f"({value} {operator} {self.value(kind, 1)})"
 
@@ -179,6 +198,28 @@ class ExprWriter:
             f"(LOWER(CLASSIFIER() || {other}c) <> 'ab')",
             f"(ROUND({one}v / MATCH_NUMBER()) <= 4 AND {other}v IS NOT NULL)",
         )
+        return self.rng.choice(forms)
+
+    def _sub_query(self, kind: Kind) -> str:
+        """A condition with a query that reads nothing of the match."""
+        of_kind = [text for text in SUB_QUERIES if (_TEXTS in text) == (kind is Kind.TEXT)]
+        value, others = of_kind[0], of_kind[1:]
+        operator = self.rng.choice(("=", "<>", "<", "<=", ">", ">="))
+        negation, query = self.rng.choice(("", "NOT ")), self.rng.choice(others)
+        variable = self._prefix(self._variable())
+        row = self.rng.choice(
+            (variable + COLUMN_OF[kind], self._row_expression(kind, variable), self._navigation(kind))
+        )
+        quantifier = self.rng.choice(("ANY", "ALL"))
+        forms = [
+            f"({self.value(kind, 1)} {operator} ({value}))",
+            f"(COALESCE(({others[0] if kind is Kind.INT else value}), {self._literal(kind)}) {operator} {row})",
+            f"({negation}EXISTS ({query}))",
+            f"({row} {negation}IN ({query}))",
+            f"({row} {negation}IN ({query}))",
+            f"(({row} {negation}IN ({query})) IS NULL)",
+            f"({row} {operator} {quantifier} ({query}))",
+        ]
         return self.rng.choice(forms)
 
     def _special_predicates(self) -> tuple[str, ...]:
@@ -289,7 +330,7 @@ class ExprWriter:
     def _aggregate(self, kind: Kind) -> str:
         variable = self._variable()
         prefix = self._prefix(variable)
-        distinct = "DISTINCT " if self.define is None and self.rng.random() < 0.2 else ""
+        distinct = "DISTINCT " if self.rng.random() < 0.2 else ""
         argument = distinct + self._row_expression(kind, prefix)
         forms = [f"{self.rng.choice(('SUM', 'MIN', 'MAX'))}({argument})"]
         if kind is Kind.INT:

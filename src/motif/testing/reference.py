@@ -48,14 +48,15 @@ def match_rows(
     columns: Sequence[str],
     functions: Mapping[str, Function] | None = None,
     steps: int | None = None,
+    queries: Mapping[str, Sequence[tuple[Any, ...]]] | None = None,
 ) -> list[dict[str, object]]:
     """The rows that `query` returns for the table `rows`, whose schema is `columns`.
 
-    `functions` adds scalar functions by lower-case name. `steps` bounds the conditions tested in one search from
-    one row, so that random tests do not hang on an exponential pattern.
+    `functions` adds scalar functions by lower-case name, `queries` what sub-queries give by their text. `steps` bounds
+    the conditions tested in one search from one row, so that random tests do not hang on an exponential pattern.
     """
     _check_columns(query, columns)
-    evaluator = Evaluator(query.members, functions or {})
+    evaluator = Evaluator(query.members, functions or {}, queries)
     folded = [{name.casefold(): value for name, value in row.items()} for row in rows]
     output: list[dict[str, object]] = []
     for partition in _partitions(query, evaluator, folded):

@@ -30,6 +30,7 @@ import motif
 from motif.errors import MotifError
 from motif.hosts import duckdb_database
 from motif.ir.expr import At, Call, Expr, Verbatim, transform, walk
+from motif.ir.nested import sub_queries
 from motif.ir.query import RowQuery
 from motif.ir.render import render_row_sql
 from motif.lang.statement import parse_clause, parse_statement
@@ -48,6 +49,7 @@ STATEMENTS = [
     "SELECT (SELECT max(v) FROM t) AS m, count(*) FROM t GROUP BY k HAVING count(*) > 0",
     f"SELECT u FROM t {CLAUSE} WHERE w > 0",
     f"SELECT * FROM (SELECT * FROM t) AS x {CLAUSE}",
+    f"WITH c AS (SELECT v FROM t) SELECT * FROM t {CLAUSE.replace('DEFINE', 'DEFINE A AS v IN (SELECT v FROM c),')}",
     "VALUES (1, 'a')",
 ]
 EVENT_QUERIES = [
@@ -290,7 +292,8 @@ def texts_for_spark(text: str, *, is_clause: bool) -> list[tuple[str, bool]]:
         return [(sql, False) for sql in _expressions(parse_clause(text, "spark"))]
     statement = parse_statement(text, "spark")
     inputs = [f"{clause.ctes_sql} SELECT * FROM {clause.input_sql}" for clause in statement.clauses]
-    return [(sql, True) for sql in (*inputs, statement.outer_sql)] + [
+    nested = [node.text for clause in statement.clauses for node in sub_queries(clause.query)]
+    return [(sql, True) for sql in (*inputs, *nested, statement.outer_sql)] + [
         (sql, False) for clause in statement.clauses for sql in _expressions(clause.query)
     ]
 

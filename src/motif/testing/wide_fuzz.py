@@ -24,7 +24,8 @@ import pyarrow as pa
 
 import motif
 from motif.errors import LimitExceeded, MotifError, QueryDataError, UnsupportedQuery
-from motif.hosts.duckdb_database import Database, Refused, quoted
+from motif.hosts.duckdb_database import Database, quoted
+from motif.hosts.duckdb_refused import Refused
 from motif.lang.statement import parse_clause
 from motif.testing.evaluate import OverRows
 from motif.testing.fuzz import REFERENCE_STEPS, Tally, run_campaign, same_answer

@@ -15,7 +15,7 @@ from pyspark.sql import functions as f
 from pyspark.sql import types as t
 
 from motif.engine.order import crossing, layout
-from motif.errors import MotifError, QueryBindError, QuerySyntaxError, Span, did_you_mean
+from motif.errors import MotifError, QueryBindError, QuerySyntaxError, Span, UnsupportedQuery, did_you_mean
 from motif.hosts.constants import value_of
 from motif.hosts.spark.exchange import moved
 from motif.hosts.spark.files import matched_by_reading, one_task
@@ -41,7 +41,7 @@ from motif.plan.physical.plan import Strategy
 from motif.plan.physical.planned import PlannedQuery
 from motif.plan.planner import plan
 from motif.plan.program import Program
-from motif.plan.source import HostRefusal, Verdict
+from motif.plan.source import HostRefusal, QueryRefusal, Verdict
 from motif.plan.unmet import MOST_VALUES, tell_of_rows
 
 _MATCH, _ROW = "__motif_match", "__motif_row"
@@ -54,6 +54,8 @@ MATCH = "motif_match_rows"
 _UNBOUNDED_BATCHES = "2147483647"
 _VERDICTS = {"INVALID_WHERE_CONDITION": Verdict.AGGREGATE, "UNSUPPORTED_GENERATOR": Verdict.ROWS}
 """By what Spark says of an expression that it does not take in WHERE."""
+_OF_CLAUSE = "__motif_"
+"""How the names of what stands for a clause begin."""
 _ARROW_BYTES = "spark.sql.execution.arrow.maxBytesPerBatch"
 
 
@@ -139,6 +141,26 @@ class SparkSource:
             raise HostRefusal(unsafe.message) from None
         return Verdict.VALUE
 
+    def query_refusal(self, text: str) -> QueryRefusal | None:
+        if self.frame.isStreaming:
+            hint = "join the table to the stream, in a sub-query in front of the clause"
+            message = "not supported in a stream: a sub-query, whose tables may change while the stream runs"
+            return QueryRefusal(UnsupportedQuery(message, hint=hint))
+        if _OF_CLAUSE in text:
+            hint = "give the sub-query a table: write the matches to one first"
+            message = "not supported on Spark: a sub-query beside WITH items that hold MATCH_RECOGNIZE"
+            return QueryRefusal(UnsupportedQuery(message, hint=hint))
+        try:
+            with quiet():
+                queried(self.frame.sparkSession, text).schema  # noqa: B018 - asks for the analysis
+        except (AnalysisException, ParseException) as error:
+            said, help_ = message_and_hint(str(error))
+            kind = QuerySyntaxError if isinstance(error, ParseException) else QueryBindError
+            return QueryRefusal(kind(said, hint=help_), *_place_in(error, text))
+        except Unsafe as unsafe:
+            return QueryRefusal(unsafe.at("", None))
+        return None
+
     def type_name(self, expr: Expr) -> str:
         try:
             with quiet():
@@ -189,6 +211,15 @@ class SparkSource:
         one = self.frame.sparkSession.sql("SELECT * FROM VALUES (1) AS one(__motif_one)")
         joined = one.join(empty, how="left", on=one["__motif_one"].isNull())
         return list(selected(joined, list(map(row_sql, exprs))).first() or ())
+
+
+def _place_in(error: PySparkException, text: str) -> tuple[int | None, int]:
+    """Where in a text Spark sees a mistake, and how long it is."""
+    contexts: list[Any] = list(error.getQueryContext() or [])
+    if not contexts:
+        return None, 1
+    fragment, start = contexts[0].fragment(), contexts[0].startIndex()
+    return (start, len(fragment)) if text[start : start + len(fragment)] == fragment else (None, 1)
 
 
 def _rows(frame: DataFrame) -> list[Any]:

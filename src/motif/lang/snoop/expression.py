@@ -28,6 +28,7 @@ class EventExpressionParser(ExpressionParser):
     """Reads `a.x`, FIRST, LAST, PREV and aggregates over the events bound to a variable."""
 
     inside = "in the event language"
+    offers_queries = False
     computed_before = "in the table of events"
     conditions_elsewhere = "compute it in SELECT and filter its result"
 

@@ -13,9 +13,10 @@ from motif.errors import QueryBindError, UnsupportedQuery
 from motif.ir.event import EventQuery, PickMode
 from motif.ir.expr import Aggregate, At, Call, End, Expr, Literal, transform, walk
 from motif.ir.types import Kind, Type
-from motif.plan.conditions import HostColumns, Lifter, as_on_one_row, with_absent
+from motif.plan.conditions import HostColumns, Lifter, with_absent
 from motif.plan.constants import constant
 from motif.plan.events.functions import FunctionCondition, asked_condition, function_condition
+from motif.plan.row_exprs import as_on_one_row
 from motif.plan.scalar import Base, Const, Fold, Place, Read, Scalar, scalars
 from motif.plan.source import Source, extent, host_types
 from motif.plan.typer import Typer, not_a_condition
