@@ -191,13 +191,35 @@ def _spark_steps(program: EventProgram, source: Any, exchange: str) -> list[Step
     select = ", ".join(f"{item} AS c{number}" for number, item in enumerate(items))
     chosen = [] if program.admitted is None else [Step("Spark filters", batch.row_sql(program.admitted))]
     final = ", ".join(f"{batch.row_sql(expr)} AS {batch.quoted(name)}" for name, expr in program.outputs.columns)
+    before, after = _asked_by_spark(program)
     return [
         *chosen,
         Step("Spark selects", select, crossing_notes(items, source.types_of(exprs))),
         Step("Spark exchanges", "", (exchange,)),
+        *before,
         Step("Motif sorts and joins, inside mapInArrow"),
+        *after,
         Step("Spark selects the result", final),
     ]
+
+
+def _asked_by_spark(program: EventProgram) -> tuple[list[Step], list[Step]]:
+    """What Spark has to say of several events: of candidates before the last search, or of what that has found."""
+    from motif.hosts.spark import batch, events
+
+    asked = sum(condition.asked is not None for condition in program.conditions)
+    if not asked:
+        return [], []
+    if events.is_tested_after(program):
+        _, test = events.tested_after(program)
+        assert test is not None, "something is asked"
+        return [], [Step("Spark tests what is found", batch.row_sql(test))]
+    rounds = "a job over all events" if asked == 1 else f"{asked} jobs over all events, one for each condition"
+    notes = (
+        f"when the query is made, not when its rows are asked for: {rounds}, for it decides about other matches",
+        f"the driver holds the values, up to host_questions={program.limits.host_questions:,} for each condition",
+    )
+    return [Step("Spark is asked about candidates", "", notes)], []
 
 
 __all__ = ["duckdb_facts", "spark_facts", "text_facts"]

@@ -132,11 +132,24 @@ def _spark_steps(program: Program, source: Any) -> list[Step]:
         f"sorted in the worker, up to {batch.SORT_BYTES >> 20} MiB per task in memory, more with the help of its disk"
     )
     final = ", ".join(f"{batch.row_sql(expr)} AS {batch.quoted(name)}" for name, expr in program.outputs.columns)
+    asked = [Step("Spark is asked about conditions", "", asked_in_rounds(program.limits.host_questions))]
     return [
         *steps,
+        *(asked if program.asks else ()),
         Step("Motif matches, inside mapInArrow", "", (sort, _what_comes_out(program))),
         Step("Spark selects the result", final),
     ]
+
+
+def asked_in_rounds(most: int) -> tuple[str, ...]:
+    """What it costs to ask Spark about values of different rows while it searches."""
+    return (
+        "when the query is made, not when its rows are asked for: in rounds, each a job over all rows",
+        "in a round the workers search by what is known, and Spark computes the conditions for values that are new",
+        "so many rounds as it takes until none is, about the logarithm of the length of a match; then once more for the"
+        " matches",
+        f"the driver holds the values, up to host_questions={most:,} for each condition",
+    )
 
 
 def stream_steps(program: Program | EventProgram, source: Any, work: str) -> list[Step]:

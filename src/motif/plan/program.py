@@ -19,7 +19,7 @@ from motif.plan.codegen import Environment
 from motif.plan.conditions import Condition
 from motif.plan.markers import Markers
 from motif.plan.outputs import Outputs
-from motif.plan.scalar import Fold, Read, Scalar, scalars
+from motif.plan.scalar import Ask, Fold, Read, Scalar, scalars
 from motif.plan.source import Asked
 
 VERSION = 1
@@ -98,6 +98,12 @@ class Program:
         nodes = (node for part in scalars_of_all for node in scalars(part))
         read = {node.column for node in nodes if isinstance(node, Read | Fold) and node.column is not None}
         return tuple(sorted({*self.keys, *read}))
+
+    @cached_property
+    def questions(self) -> tuple[Ask, ...]:
+        """What of a match decides each of `asks`."""
+        nodes = (node for parts in self.dependent for part in parts for node in scalars(part) if isinstance(node, Ask))
+        return tuple(sorted(dict.fromkeys(nodes), key=lambda ask: ask.number))
 
     @property
     def is_row_only(self) -> bool:

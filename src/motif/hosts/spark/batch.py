@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-import logging
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from pyspark.errors import AnalysisException, ParseException, PySparkException
-from pyspark.logger import PySparkLogger
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 from pyspark.sql import types as t
 
-from motif.engine.order import crossing, layout
+from motif.engine.order import Layout, crossing, layout
+from motif.engine.told import Told
 from motif.errors import MotifError, QueryBindError, QuerySyntaxError, Span, did_you_mean
 from motif.hosts.constants import value_of
 from motif.hosts.parquet import ParquetColumns
+from motif.hosts.spark.asking import ASK, Condition, Questions, argument_type, settled, told_later
 from motif.hosts.spark.exchange import file_limit, is_small, row_limit, together
 from motif.hosts.spark.files import files_of, matched_by_reading, one_task
 from motif.hosts.spark.safety import Unsafe, computed, filtered, queried, selected, tables_beside
+from motif.hosts.spark.settings import quiet, use_unbounded_batches
 from motif.hosts.spark.shipping import carried
 from motif.hosts.spark.types import kept_back, leaf_schema, message_and_hint, type_of
-from motif.hosts.spark.worker import matcher
+from motif.hosts.spark.worker import Batches, asker, matcher, told_program
 from motif.ir.expr import Call, Column, Expr, HostAggregate, Verbatim, transform
 from motif.ir.query import RowQuery
 from motif.ir.render import render_row_sql
@@ -32,13 +32,14 @@ from motif.lang.misspelt import slip_in_sql
 from motif.lang.splice import Spliced
 from motif.lang.statement import Clause, Statement
 from motif.plan.bind import bind_errors
-from motif.plan.constants import words_of
+from motif.plan.conditions import as_on_one_row
+from motif.plan.constants import reads_nothing, words_of
 from motif.plan.events.program import EventProgram
 from motif.plan.outputs import FIELD, Grouped
 from motif.plan.overlaps import tell_overlaps
 from motif.plan.planner import plan
 from motif.plan.program import Program
-from motif.plan.source import HostRefusal, Verdict
+from motif.plan.source import Answers, HostRefusal, Verdict
 from motif.plan.unmet import MOST_VALUES, tell_of_rows
 
 SORT_BYTES = 512 << 20
@@ -48,12 +49,11 @@ _UNSTEADY = frozenset(
     "current_date current_time current_timestamp curdate localtimestamp now unix_timestamp current_user user".split()
 )
 """Functions whose value is another one the next time, and which VALUES takes all the same."""
+_UNSTEADY_ARGUMENT = "non-deterministic"
 MATCH = "motif_match_rows"
 """What Spark shows as the name of the step that matches."""
-_UNBOUNDED_BATCHES = "2147483647"
 _VERDICTS = {"INVALID_WHERE_CONDITION": Verdict.AGGREGATE, "UNSUPPORTED_GENERATOR": Verdict.ROWS}
 """By what Spark says of an expression that it does not take in WHERE."""
-_ARROW_BYTES = "spark.sql.execution.arrow.maxBytesPerBatch"
 
 
 def quoted(name: str) -> str:
@@ -70,11 +70,15 @@ class SparkSource:
     """The input of one clause."""
 
     dialect = "spark"
-    answers = None
 
     def __init__(self, frame: DataFrame) -> None:
         self.frame = frame
         self._types: dict[Expr, t.DataType] = {}
+
+    @property
+    def answers(self) -> Answers | None:
+        # A stream is searched while it runs, where nobody can ask Spark anything.
+        return None if self.frame.isStreaming else told_later
 
     @property
     def schema(self) -> Schema:
@@ -179,7 +183,17 @@ class SparkSource:
         return [text for (text,) in _rows(self.select([expr]).dropna().limit(rows))]
 
     def is_steady(self, expr: Expr) -> bool:
-        return not any(word in _UNSTEADY for word in words_of(expr))
+        if any(word in _UNSTEADY for word in words_of(expr)):
+            return False
+        if reads_nothing(expr):
+            return True  # what changes is refused where it is worked out
+        try:
+            with quiet():
+                # An aggregate takes no argument that may be another one the next time.
+                self.select([Call("count_if", (Call("is null", (as_on_one_row(expr),)),))]).schema  # noqa: B018
+        except HostRefusal as refusal:
+            return _UNSTEADY_ARGUMENT not in str(refusal).casefold()
+        return True
 
     def on_nulls(self, exprs: Sequence[Expr]) -> list[object]:
         empty = (no_rows(self.frame) if self.frame.isStreaming else self.frame).limit(0)
@@ -204,31 +218,53 @@ def no_rows(frame: DataFrame) -> DataFrame:
 
 
 def match_frame(frame: DataFrame, query: RowQuery) -> DataFrame:
-    """Matches of a clause over a DataFrame."""
+    """Matches of a clause over a DataFrame; where it has conditions for Spark, they are asked about now."""
     use_unbounded_batches(frame.sparkSession)
-    return matched(frame, query)
-
-
-def matched(frame: DataFrame, query: RowQuery) -> DataFrame:
-    """The matches, with a session that is left as it is."""
     source = SparkSource(frame)
     tell_overlaps(query)
-    return run_program(plan(query, source), source)
+    return run_program(answered(plan(query, source), source), source)
 
 
 def run_program(program: Program, source: SparkSource) -> DataFrame:
-    """The plan around the engine: exchange by key, match in the workers, scalars after."""
+    """The plan around the engine: exchange by key, match in the workers, scalars after. No job is run."""
+    kinds = source.spark_types(crossing(program))
+    work = matcher(program, row_layout(program, kinds), SORT_BYTES)
+    return with_scalars(program, in_workers(program, source, work, MATCH, leaf_schema(program.outputs.leaves, kinds)))
+
+
+def row_layout(program: Program, kinds: Sequence[t.DataType]) -> Layout:
+    """How the rows that cross are sorted."""
+    return layout(program, [type_of(kind) for kind in kinds])
+
+
+def in_workers(
+    program: Program, source: SparkSource, work: Callable[[Batches], Batches], name: str, schema: t.StructType
+) -> DataFrame:
+    """What the workers make of rows, each partition in one task."""
     exprs = crossing(program)
-    kinds = source.spark_types(exprs)
     session = source.frame.sparkSession
-    work = matcher(program, layout(program, [type_of(kind) for kind in kinds]), SORT_BYTES)
-    schema = leaf_schema(program.outputs.leaves, kinds)
     if files := own_files(program, source):
-        leaves = one_task(session).mapInArrow(carried(matched_by_reading(files, work), MATCH), schema)
-    else:
-        rows = together(source.select(exprs), key_columns(program), row_limit(session))
-        leaves = rows.mapInArrow(carried(work, MATCH), schema)
-    return with_scalars(program, leaves)
+        return one_task(session).mapInArrow(carried(matched_by_reading(files, work), name), schema)
+    rows = together(source.select(exprs), key_columns(program), row_limit(session))
+    return rows.mapInArrow(carried(work, name), schema)
+
+
+def answered(program: Program, source: SparkSource) -> Program:
+    """The same with what Spark has to say of its conditions; runs jobs if there are some."""
+    if not program.asks:
+        return program
+    kinds = source.spark_types(crossing(program))
+    plan = row_layout(program, kinds)
+    conditions = [
+        Condition(asked.expr, tuple(argument_type(arg, kinds) for arg in ask.args), program.query.source)
+        for asked, ask in zip(program.asks, program.questions, strict=True)
+    ]
+
+    def search(told: Sequence[Told], schema: Questions) -> DataFrame:
+        work = asker(told_program(program, told), plan, SORT_BYTES, schema.arrow)
+        return in_workers(program, source, work, ASK, schema.struct)
+
+    return told_program(program, settled(source.frame.sparkSession, conditions, search))
 
 
 def with_scalars(program: Program | EventProgram, leaves: DataFrame) -> DataFrame:
@@ -298,16 +334,6 @@ def final_columns(program: Program | EventProgram) -> list[str]:
     return [f"{row_sql(expr)} AS {quoted(name)}" for name, expr in program.outputs.columns]
 
 
-def use_unbounded_batches(session: SparkSession) -> None:
-    """Spark sizes every single row it hands to Python unless this has exactly this value; that doubles the cost."""
-    try:
-        if session.conf.get(_ARROW_BYTES) != _UNBOUNDED_BATCHES:
-            session.conf.set(_ARROW_BYTES, _UNBOUNDED_BATCHES)
-            logging.getLogger("motif").info("rows are handed over in few, large batches: %s is set", _ARROW_BYTES)
-    except PySparkException:
-        return  # a session that does not let us is slower, not wrong
-
-
 def blamed(error: PySparkException | Unsafe, program: Program | EventProgram, leaves: DataFrame) -> MotifError:
     """The measure that Spark cannot compute."""
     for name, expr in program.outputs.columns:
@@ -322,18 +348,6 @@ def blamed(error: PySparkException | Unsafe, program: Program | EventProgram, le
             span = next((m.span for m in program.query.measures if m.name == name), None)
             return unsafe.at(program.query.source, span)
     return QueryBindError(message_and_hint(str(error))[0])
-
-
-@contextmanager
-def quiet() -> Iterator[None]:
-    """PySpark logs every mistake in a query with a page of Java; we say it in one line ourselves."""
-    # PySpark's own kind: if it found a plain one under this name, it could not log what it has to say from then on.
-    logger = PySparkLogger.getLogger("SQLQueryContextLogger")
-    before, logger.disabled = logger.disabled, True
-    try:
-        yield
-    finally:
-        logger.disabled = before
 
 
 def run_statement(statement: Statement, session: SparkSession) -> DataFrame:
@@ -366,10 +380,12 @@ def statement_errors(statement: Statement, session: SparkSession, *, rows: bool 
             frame = clause_input(statement, clause, session, frames)
             if unknown := bind_errors(clause.query, SparkSource(frame).schema):
                 return unknown
+            source = SparkSource(frame)
+            program = plan(clause.query, source)
             if rows and not frame.isStreaming:
-                source = SparkSource(frame)
-                tell_of_rows(plan(clause.query, source), source)
-            frames[clause.name] = matched(frame, clause.query)
+                tell_of_rows(program, source)
+                program = answered(program, source) if clause is not statement.clauses[-1] else program
+            frames[clause.name] = run_program(program, source)
         around(statement, session, frames)
     except MotifError as error:
         return [error]

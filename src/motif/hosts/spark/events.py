@@ -10,7 +10,7 @@ A query whose matches are events for other queries is worked out anew for each o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
 
@@ -20,29 +20,36 @@ from pyspark.sql import types as t
 
 from motif.engine.events.functions import Functions
 from motif.engine.events.run import why_in_sequence
-from motif.engine.order import crossing, layout
+from motif.engine.order import Layout, crossing, layout
+from motif.engine.told import Told
 from motif.errors import MotifError, QueryBindError, did_you_mean
+from motif.hosts.spark.asking import ASK, Questions, settled
+from motif.hosts.spark.asking import Condition as Asking
 from motif.hosts.spark.batch import (
     SparkSource,
     key_columns,
     quoted,
     row_sql,
-    use_unbounded_batches,
     with_scalars,
 )
-from motif.hosts.spark.event_worker import event_matcher
+from motif.hosts.spark.event_worker import event_asker, event_matcher, told_events
 from motif.hosts.spark.exchange import event_limit, is_large, is_small, together
-from motif.hosts.spark.shipping import carried
+from motif.hosts.spark.safety import filtered
+from motif.hosts.spark.settings import use_unbounded_batches
+from motif.hosts.spark.shipping import Work, carried
 from motif.hosts.spark.types import event_schema, type_of
 from motif.ir.event import Duration, EventQuery
-from motif.ir.expr import Column, Literal
+from motif.ir.expr import Call, Column, End, Expr, Literal, Verbatim, transform
 from motif.ir.types import Kind, Type
+from motif.plan.events.conditions import Condition
 from motif.plan.events.decision import choosing
+from motif.plan.events.outputs import Value
 from motif.plan.events.places import START, first_names, last_names, total_order
 from motif.plan.events.planner import bind_event_errors, plan_events
 from motif.plan.events.program import EventProgram, Slice, Stream
 from motif.plan.events.slips import may_be_square, tell_any_events, tell_of_events, tell_square_of_many
 from motif.plan.events.ways import Role, Way
+from motif.plan.outputs import leaf_name
 
 SLICE = "__motif_slice"
 """The column that says for which time slice a copy of an event is."""
@@ -67,8 +74,8 @@ def match_stack(data: Any, queries: Sequence[EventQuery], stream: Stream, functi
             raise MotifError(f"{name}: a streaming DataFrame is not a table", hint="motif.match takes it")
         use_unbounded_batches(frame.sparkSession)
     for query in queries[:-1]:
-        stack.add(query, run_program(*stack.plan(query, functions), functions))
-    return run_program(*stack.plan(queries[-1], functions), functions)
+        stack.add(query, run_program(*answered(*stack.plan(query, functions), functions), functions))
+    return run_program(*answered(*stack.plan(queries[-1], functions), functions), functions)
 
 
 def stack_errors(
@@ -241,6 +248,29 @@ def _mergeable(one: t.DataType, other: t.DataType) -> bool:
 
 def run_program(program: EventProgram, source: SparkSource, functions: Callables) -> DataFrame:
     """Filter, exchange by key or slice, match in the workers, scalars after."""
+    program, test = tested_after(program) if is_tested_after(program) else (program, None)
+
+    def work(program: EventProgram, plan: Layout, cut: Slice | None) -> Work:
+        return event_matcher(program, plan, Functions(dict(functions)), cut)
+
+    def schema(kinds: Sequence[t.DataType]) -> t.StructType:
+        return event_schema(program.outputs.leaves, list(kinds), program.time)
+
+    leaves = _in_workers(program, source, functions, Step(MATCH, work, schema))
+    return with_scalars(program, leaves if test is None else filtered(leaves, row_sql(test)))
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What workers do, under the name that Spark shows, and what comes out, by the types of the columns that cross."""
+
+    name: str
+    work: Callable[[EventProgram, Layout, Slice | None], Work]
+    schema: Callable[[Sequence[t.DataType]], t.StructType]
+
+
+def _in_workers(program: EventProgram, source: SparkSource, functions: Callables, step: Step) -> DataFrame:
+    """What the workers make of events that can play a role."""
     if program.admitted is not None:
         source = source.where(row_sql(program.admitted))
     cut: Slice | None = None
@@ -249,10 +279,72 @@ def run_program(program: EventProgram, source: SparkSource, functions: Callables
     exprs = crossing(program)
     kinds = source.spark_types(exprs)
     events = together(source.select(exprs), key_columns(program), event_limit(functions))
-    plan = layout(program, [type_of(kind) for kind in kinds])
-    work = event_matcher(program, plan, Functions(dict(functions)), cut)
-    leaves = events.mapInArrow(carried(work, MATCH), event_schema(program.outputs.leaves, kinds, program.time))
-    return with_scalars(program, leaves)
+    work = step.work(program, layout(program, [type_of(kind) for kind in kinds]), cut)
+    return events.mapInArrow(carried(work, step.name), step.schema(kinds))
+
+
+# -- conditions that only Spark can decide
+
+
+def is_tested_after(program: EventProgram) -> bool:
+    """Whether Spark can test matches that are found: none of them decides about another one, or is given to a function
+    of the user.
+    """
+    if choosing(program.query.picks) or program.query.consuming:
+        return False
+    return not any(calls_of_the_user(condition) for condition in program.conditions if len(condition.names) > 1)
+
+
+def calls_of_the_user(condition: Condition) -> bool:
+    """Whether a condition calls functions of the user."""
+    return condition.function is not None and condition.asked is None
+
+
+def tested_after(program: EventProgram) -> tuple[EventProgram, Expr | None]:
+    """The same without the conditions that only Spark can decide, and what it is to test of the leaves."""
+    leaves = list(program.outputs.leaves)
+    tests = []
+    for condition in program.conditions:
+        if condition.asked is not None:
+            found = {f"a{number}": Value(arg.column, arg.var, End.LAST, 0) for number, arg in enumerate(condition.read)}
+            leaves += [leaf for leaf in found.values() if leaf not in leaves]
+            names = {name: Column(leaf_name(leaves.index(leaf))) for name, leaf in found.items()}
+            tests.append(_with_names(condition.asked.expr, names))
+    if not tests:
+        return program, None
+    test = tests.pop()
+    while tests:  # each is tested where those before it hold
+        test = Call("case", (tests.pop(), test, Literal(False)))
+    rest = tuple(condition for condition in program.conditions if condition.asked is None)
+    return replace(program, conditions=rest, outputs=replace(program.outputs, leaves=tuple(leaves))), test
+
+
+def _with_names(expr: Expr, names: Mapping[str, Column]) -> Expr:
+    named = transform(expr, lambda node: names.get(node.name) if isinstance(node, Column) else None)
+    return Verbatim(("CAST(", " AS BOOLEAN)"), (named,))
+
+
+def answered(program: EventProgram, source: SparkSource, functions: Callables) -> tuple[EventProgram, SparkSource]:
+    """The same with what Spark has to say of candidates, where that decides about other matches; runs jobs then."""
+    conditions = [condition for condition in program.conditions if condition.asked is not None]
+    if not conditions or is_tested_after(program):
+        return program, source
+    kinds = source.spark_types(program.columns)
+    asked = [
+        Asking(condition.asked.expr, tuple(kinds[arg.column] for arg in condition.read), program.query.source)
+        for condition in conditions
+        if condition.asked is not None
+    ]
+
+    def search(told: Sequence[Told], schema: Questions) -> DataFrame:
+        def work(program: EventProgram, plan: Layout, cut: Slice | None) -> Work:
+            return event_asker(program, plan, Functions(dict(functions)), cut, schema.arrow)
+
+        return _in_workers(told_events(program, told), source, functions, Step(ASK, work, lambda _: schema.struct))
+
+    # A condition is asked about candidates that have passed those before it: of the next one after each round.
+    told = settled(source.frame.sparkSession, asked, search, most_rounds=len(asked))
+    return told_events(program, told), source
 
 
 def is_read_by_one_task(program: EventProgram, source: SparkSource, functions: Callables) -> bool:
