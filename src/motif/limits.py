@@ -41,6 +41,8 @@ class Limits:
     """Memory for remembered dead ends; a run that would need more remembers none and relies on match_steps."""
     host_questions: int = 1_000_000
     """Combinations of values that Spark is asked about for one condition over values of different rows."""
+    host_rounds: int = 200
+    """Rounds of questions to Spark about such conditions."""
     stream_events: int = 1_000_000
     """Events that a stream keeps of one partition; with more, the oldest are let go, counted and logged."""
     stream_matches: int = 10_000_000

@@ -146,8 +146,7 @@ def asked_in_rounds(most: int) -> tuple[str, ...]:
     return (
         "when the query is made, not when its rows are asked for: in rounds, each a job over all rows",
         "in a round the workers search by what is known, and Spark computes the conditions for values that are new",
-        "so many rounds as it takes until none is, about the logarithm of the length of a match; then once more for the"
-        " matches",
+        "so until none is new, about the logarithm of the length of a match; then once more, for the matches",
         f"the driver holds the values, up to host_questions={most:,} for each condition",
     )
 

@@ -132,6 +132,13 @@ def settled(
         hopes, rounds = max(FIRST_HOPES, HOPES * hopes), rounds + 1
         if not asked.num_rows or (rounds == most_rounds and asked.num_rows < MOST_QUESTIONS):
             return known
+        if rounds == limits.LIMITS.host_rounds:
+            raise LimitExceeded(
+                f"Spark was asked about conditions in {rounds:,} rounds, and there is no end (limit host_rounds)",
+                source=conditions[0].text,
+                span=extent(conditions[0].expr),
+                hint="a table that gives other rows each time it is read has to be written to a file first",
+            )
 
 
 def _with_answers(
