@@ -13,13 +13,14 @@ from pyspark.sql import types as t
 
 from motif.engine.order import Layout, crossing, layout
 from motif.engine.told import Told
-from motif.errors import MotifError, QueryBindError, QuerySyntaxError, Span, did_you_mean
+from motif.errors import MotifError, QueryBindError, Span
 from motif.hosts.constants import value_of
 from motif.hosts.parquet import ParquetColumns
 from motif.hosts.spark.asking import ASK, Condition, Questions, argument_type, settled, told_later
 from motif.hosts.spark.exchange import file_limit, is_small, row_limit, together
 from motif.hosts.spark.files import files_of, matched_by_reading, one_task
-from motif.hosts.spark.safety import Unsafe, computed, filtered, queried, selected, tables_beside
+from motif.hosts.spark.mistakes import mistake
+from motif.hosts.spark.safety import Unsafe, computed, filtered, queried, selected
 from motif.hosts.spark.settings import quiet, use_unbounded_batches
 from motif.hosts.spark.shipping import carried
 from motif.hosts.spark.types import kept_back, leaf_schema, message_and_hint, type_of
@@ -28,7 +29,6 @@ from motif.ir.expr import Call, Column, Expr, HostAggregate, Verbatim, transform
 from motif.ir.query import RowQuery
 from motif.ir.render import render_row_sql
 from motif.ir.types import Schema, Type
-from motif.lang.misspelt import slip_in_sql
 from motif.lang.splice import Spliced
 from motif.lang.statement import Clause, Statement
 from motif.plan.bind import bind_errors
@@ -433,7 +433,7 @@ def _sql(
             frame = queried(session, text, **used) if used else queried(session, plain)
             frame.schema  # noqa: B018 - Connect looks at the text only now
     except (ParseException, AnalysisException) as error:
-        raise _mistake(error, session, statement, span) from None
+        raise mistake(error, session, statement, span) from None
     except Unsafe as unsafe:
         raise unsafe.at(statement.text, span) from None
     return frame
@@ -445,28 +445,3 @@ def _template(spliced: Spliced, frames: dict[str, DataFrame]) -> str:
         "{" + text + "}" if stands_in and text in frames else text.replace("{", "{{").replace("}", "}}")
         for text, stands_in in spliced.parts()
     )
-
-
-def _mistake(error: PySparkException, session: SparkSession, statement: Statement, span: Span | None) -> MotifError:
-    message, hint = message_and_hint(str(error))
-    if error.getCondition() == "TABLE_OR_VIEW_NOT_FOUND":
-        name = (error.getMessageParameters() or {}).get("relationName", "").strip("`")
-        hint = did_you_mean(name, tables_beside(name, session))
-    place = _place(error, statement, span)
-    if not isinstance(error, ParseException):
-        return QueryBindError(message, source=statement.text, span=place, hint=hint)
-    if slip := place and slip_in_sql(statement.text, place.start, "spark"):
-        place, hint = slip
-    return QuerySyntaxError(message, source=statement.text, span=place, hint=hint)
-
-
-def _place(error: PySparkException, statement: Statement, span: Span | None) -> Span | None:
-    """Where in the user's text Spark sees the mistake."""
-    if span is not None:
-        return span
-    contexts: list[Any] = list(error.getQueryContext() or [])
-    if not contexts:
-        return None
-    fragment = contexts[0].fragment()
-    start = statement.text.find(fragment)
-    return Span(start, start + len(fragment)) if start >= 0 else None
