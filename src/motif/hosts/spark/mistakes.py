@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 from motif.errors import MotifError, QueryBindError, QuerySyntaxError, Span, did_you_mean
 from motif.hosts.spark.safety import tables_beside
 from motif.hosts.spark.types import message_and_hint
+from motif.lang.misspelt import slip_in_sql
 from motif.lang.statement import Statement
 
 
