@@ -382,6 +382,7 @@ def statement_errors(statement: Statement, session: SparkSession, *, rows: bool 
                 return unknown
             source = SparkSource(frame)
             program = plan(clause.query, source)
+            tell_overlaps(clause.query)
             if rows and not frame.isStreaming:
                 tell_of_rows(program, source)
                 program = answered(program, source) if clause is not statement.clauses[-1] else program
