@@ -39,6 +39,10 @@ class Limits:
     rows may take a hundred times as many."""
     memo_bytes: int = 512_000_000
     """Memory for remembered dead ends; a run that would need more remembers none and relies on match_steps."""
+    host_questions: int = 1_000_000
+    """Combinations of values that Spark is asked about for one condition over values of different rows."""
+    host_rounds: int = 200
+    """Rounds of questions to Spark about such conditions."""
     stream_events: int = 1_000_000
     """Events that a stream keeps of one partition; with more, the oldest are let go, counted and logged."""
     stream_matches: int = 10_000_000

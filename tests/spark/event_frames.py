@@ -77,7 +77,7 @@ def numbered(
     hidden_key: str | None = None,
 ) -> DataFrame:
     """Matches as numbers of events: [{NUMBER: 3}] under each variable. `hidden_key` keeps streams apart."""
-    from motif.hosts.spark.events import Stack, run_program
+    from motif.hosts.spark.events import Stack, answered, run_program
 
     rows = [{**event, NUMBER: number} for number, event in enumerate(events)]
     frame = spark.createDataFrame(to_arrow(rows, {**columns, NUMBER: "BIGINT"}))
@@ -89,7 +89,8 @@ def numbered(
     own = ((NUMBER, program.columns.index(Column(NUMBER))),)
     leaves = tuple(Whole(event.var, event.repeat is not None, own) for event in query.events())
     shown = tuple((event.var, Column(leaf_name(i))) for i, event in enumerate(query.events()))
-    return run_program(replace(program, outputs=EventOutputs(leaves, shown)), source, functions or {})
+    program = replace(program, outputs=EventOutputs(leaves, shown))
+    return run_program(*answered(program, source, functions or {}), functions or {})
 
 
 def carrying(program: EventProgram, column: str) -> EventProgram:

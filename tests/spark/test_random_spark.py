@@ -2,7 +2,7 @@
 
 Those of one task are asked of rows that Spark has, and of files.
 
-The random text is read in Spark's dialect. What only the host can decide across rows is refused on Spark by name.
+The random text is read in Spark's dialect.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def in_utc(table: pa.Table) -> pa.Table:
 
 
 def check(seed: int, spark: SparkSession, made: Callable[[pa.Table], DataFrame] | None = None) -> DataFrame | None:
-    """Ask a random query; `made`: the table as a DataFrame. None: only DuckDB can be asked, and Spark says so."""
+    """Ask a random query; `made`: the table as a DataFrame. None: Spark refuses it, or it fails beforehand."""
     clause, rows = random_example(random.Random(seed), KEYS, with_queries=made is None and seed % 3 == 0)
     table = to_arrow(rows)
     query = read(clause, "spark")
@@ -111,10 +111,11 @@ def check(seed: int, spark: SparkSession, made: Callable[[pa.Table], DataFrame] 
         expected = None
     try:
         frame = match_frame((made or spark.createDataFrame)(table), query)
+    except QueryDataError:
+        assert expected is None
+        return None
     except UnsupportedQuery as error:
         if re.search("not supported on Spark: A(NY|LL) with a sub-query", str(error)):
-            return None
-        if "DuckDB is asked about such conditions" in (error.hint or "") and in_process(clause, table).asks:
             return None
         raise
     if expected is None:

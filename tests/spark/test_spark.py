@@ -364,6 +364,16 @@ try:
     clause = "MATCH_RECOGNIZE (PARTITION BY k ORDER BY t MEASURES LAST(v) + 1 AS h PATTERN (A B) DEFINE B AS v > A.v)"
     print("sql", [tuple(row) for row in motif.sql(f"SELECT * FROM trades {clause}", spark=spark).collect()])
     print("match", [tuple(row) for row in motif.match(frame, clause).collect()])
+    asking = clause.replace("v > A.v", "CAST(A.v || B.v AS INT) = 57")
+    print("asked", [tuple(row) for row in motif.match(frame, asking).collect()])
+    try:
+        motif.match(frame, asking.replace("A.v ||", "A.v || 'x' ||"))
+    except motif.QueryDataError as error:
+        print("failed", "5x7" in str(error) or "5x3" in str(error))
+    try:
+        motif.match(frame, asking.replace("A.v ||", "uuid() || A.v ||"))
+    except motif.UnsupportedQuery as error:
+        print("unsteady", "different rows" in str(error))
     try:
         motif.sql(f"SELECT nope FROM trades {clause}", spark=spark)
     except motif.QueryBindError as error:
@@ -402,7 +412,7 @@ def test_spark_connect(tmp_path: Path) -> None:
         command, capture_output=True, text=True, timeout=180, check=False, cwd=tmp_path, env=environment
     )
     assert done.returncode == 0, done.stderr[-3000:]
-    assert done.stdout.splitlines()[-5:] == [
-        *("sql [(1, 8)]", "match [(1, 8)]", "error True"),
+    assert done.stdout.splitlines()[-8:] == [
+        *("sql [(1, 8)]", "match [(1, 8)]", "asked [(1, 8)]", "failed True", "unsteady True", "error True"),
         *("refused 9", "from_xml 1"),
     ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property, partial
 from typing import Any
@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from motif.engine.answers import Answers, Enough
+from motif.engine.answers import Answers
 from motif.engine.arrays import Array, Codebook, Lanes, flat, plain_type, same_before, to_lanes, truth
+from motif.engine.asking import matches_by_asking
 from motif.engine.execution import Execution
 from motif.engine.matches import Matches
 from motif.engine.runs import bounds_of
@@ -168,25 +169,13 @@ class Run:
             ) from None
 
     def _asking(self) -> list[Matches]:
-        """The matches of the first search in which the host has answered everything."""
-        answers, hopes = self.answers, 0
-        assert answers is not None, "the host is asked"
-        while True:
-            standing = replace(self.standing, start=self.standing.start.copy(), number=self.standing.number.copy())
-            answers.begin(hopes)
-            failure: Exception | None = None
-            found: list[Matches] = []
-            try:
-                found = list(Run(self.rows, standing, Running.PLAIN, answers)._matches())
-            except (MotifError, OverflowError, Enough) as error:
-                failure = error
-            if not answers.resolve():
-                break
-            hopes = 0 if failure is not None else min(max(1, 2 * hopes), self.rows.count)
-        if failure is not None:
-            raise failure
-        self.standing.start[:], self.standing.number[:] = standing.start, standing.number
-        return found
+        """What is found once the host has answered everything."""
+        assert self.answers is not None, "the host is asked"
+
+        def search(standing: Standing) -> list[Matches]:
+            return list(Run(self.rows, standing, Running.PLAIN, self.answers)._matches())
+
+        return matches_by_asking(search, self.standing, self.answers, self.rows.count)
 
     def _matches(self) -> Iterator[Matches]:
         loop = search_loop(self.program.markers, compiled=self.compiled)

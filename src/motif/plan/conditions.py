@@ -434,7 +434,8 @@ class Lifter:
 
     def elsewhere(self) -> str:
         """Where such a condition is answered, if it is not here."""
-        return "; in process DuckDB is asked about such conditions" if self.dialect == "spark" else ""
+        in_stream = self.dialect == "spark" and self.source is not None and self.source.answers is None
+        return "; of a table, not a stream, Spark is asked about such conditions" if in_stream else ""
 
     def refused(self, expr: Expr) -> UnsupportedQuery:
         name = expr.name.upper() if isinstance(expr, Call | Aggregate) else "this expression"

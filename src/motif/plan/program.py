@@ -19,7 +19,7 @@ from motif.plan.codegen import Environment
 from motif.plan.conditions import Condition
 from motif.plan.markers import Markers
 from motif.plan.outputs import Outputs
-from motif.plan.scalar import Fold, Read, Scalar, scalars
+from motif.plan.scalar import Ask, Fold, Read, Scalar, scalars
 from motif.plan.source import Asked
 
 VERSION = 1
@@ -104,6 +104,12 @@ class Program:
         """The leaves that the partition columns of the result are."""
         own = self.outputs.columns[: len(self.query.partition)]
         return tuple(expr.name for _, expr in own if isinstance(expr, Column))
+
+    @cached_property
+    def questions(self) -> tuple[Ask, ...]:
+        """What of a match decides each of `asks`."""
+        nodes = (node for parts in self.dependent for part in parts for node in scalars(part) if isinstance(node, Ask))
+        return tuple(sorted(dict.fromkeys(nodes), key=lambda ask: ask.number))
 
     @property
     def is_row_only(self) -> bool:

@@ -19,6 +19,8 @@ class Kind(StrEnum):
     DATE = "date"
 
 
+HOST_FUNCTIONS = 0.03
+"""How many of the conditions of DEFINE only the host can decide."""
 KIND_WEIGHTS = {Kind.INT: 8, Kind.FLOAT: 3, Kind.DECIMAL: 3, Kind.TEXT: 4, Kind.TIMESTAMP: 1, Kind.DATE: 1}
 COLUMN_OF = {
     Kind.INT: "v",
@@ -159,7 +161,7 @@ class ExprWriter:
             return self.rng.choice(self._special_predicates())
         if chance < 0.46:
             return self._short_form(kind, value)
-        if chance < 0.49 and self.define:
+        if chance < 0.46 + HOST_FUNCTIONS and self.define:
             return self._host_function()
         if self.with_queries and chance < 0.64:
             return self._sub_query(self.rng.choice((Kind.INT, Kind.TEXT)))

@@ -351,7 +351,7 @@ class SparkWorld:
             self._runs_nothing(sql if is_query else f"SELECT {sql} FROM t")
 
     def _runs_nothing(self, sql: str) -> None:
-        from motif.hosts.spark.batch import quiet
+        from motif.hosts.spark.settings import quiet
 
         shown = ""
         with suppress(*_refusals()), quiet():

@@ -2,38 +2,38 @@
 
 from __future__ import annotations
 
-import logging
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from pyspark.errors import AnalysisException, ParseException, PySparkException
-from pyspark.logger import PySparkLogger
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 from pyspark.sql import types as t
 
-from motif.engine.order import crossing, layout
-from motif.errors import MotifError, QueryBindError, QuerySyntaxError, Span, UnsupportedQuery, did_you_mean
+from motif.engine.order import Layout, crossing, layout
+from motif.engine.told import Told
+from motif.errors import MotifError, QueryBindError, QuerySyntaxError, Span, UnsupportedQuery
 from motif.hosts.constants import value_of
+from motif.hosts.spark.asking import ASK, Condition, Questions, argument_type, settled, told_later
 from motif.hosts.spark.exchange import moved
 from motif.hosts.spark.files import matched_by_reading, one_task
-from motif.hosts.spark.plans import final_columns, row_plan, stream_plan
-from motif.hosts.spark.safety import Unsafe, computed, filtered, queried, selected, tables_beside
+from motif.hosts.spark.mistakes import mistake
+from motif.hosts.spark.plans import Chosen, final_columns, row_plan, stream_plan
+from motif.hosts.spark.safety import Unsafe, computed, filtered, queried, selected
 from motif.hosts.spark.says import in_our_words, refusal
+from motif.hosts.spark.settings import quiet, use_unbounded_batches
 from motif.hosts.spark.shipping import carried
-from motif.hosts.spark.types import kept_back, leaf_schema, type_of
-from motif.hosts.spark.worker import matcher
+from motif.hosts.spark.types import kept_back, leaf_schema, message_and_hint, type_of
+from motif.hosts.spark.worker import Batches, asker, matcher, told_program
 from motif.ir.expr import Call, Column, Expr, HostAggregate, Verbatim, transform
 from motif.ir.query import RowQuery
 from motif.ir.render import render_row_sql
 from motif.ir.types import Schema, Type
-from motif.lang.misspelt import slip_in_sql
 from motif.lang.splice import Spliced
 from motif.lang.statement import Clause, Statement
 from motif.plan.bind import bind_errors
-from motif.plan.constants import words_of
+from motif.plan.constants import reads_nothing, words_of
 from motif.plan.events.program import EventProgram
 from motif.plan.outputs import FIELD, Grouped
 from motif.plan.overlaps import tell_overlaps
@@ -41,7 +41,8 @@ from motif.plan.physical.plan import Strategy
 from motif.plan.physical.planned import PlannedQuery
 from motif.plan.planner import plan
 from motif.plan.program import Program
-from motif.plan.source import HostRefusal, QueryRefusal, Verdict
+from motif.plan.row_exprs import as_on_one_row
+from motif.plan.source import Answers, HostRefusal, QueryRefusal, Verdict
 from motif.plan.unmet import MOST_VALUES, tell_of_rows
 
 _MATCH, _ROW = "__motif_match", "__motif_row"
@@ -49,14 +50,13 @@ _UNSTEADY = frozenset(
     "current_date current_time current_timestamp curdate localtimestamp now unix_timestamp current_user user".split()
 )
 """Functions whose value is another one the next time, and which VALUES takes all the same."""
+_UNSTEADY_ARGUMENT = "non-deterministic"
 MATCH = "motif_match_rows"
 """What Spark shows as the name of the step that matches."""
-_UNBOUNDED_BATCHES = "2147483647"
 _VERDICTS = {"INVALID_WHERE_CONDITION": Verdict.AGGREGATE, "UNSUPPORTED_GENERATOR": Verdict.ROWS}
 """By what Spark says of an expression that it does not take in WHERE."""
 _OF_CLAUSE = "__motif_"
 """How the names of what stands for a clause begin."""
-_ARROW_BYTES = "spark.sql.execution.arrow.maxBytesPerBatch"
 
 
 def quoted(name: str) -> str:
@@ -73,11 +73,15 @@ class SparkSource:
     """The input of one clause."""
 
     dialect = "spark"
-    answers = None
 
     def __init__(self, frame: DataFrame) -> None:
         self.frame = frame
         self._types: dict[Expr, t.DataType] = {}
+
+    @property
+    def answers(self) -> Answers | None:
+        # A stream is searched while it runs, where nobody can ask Spark anything.
+        return None if self.frame.isStreaming else told_later
 
     @property
     def schema(self) -> Schema:
@@ -203,7 +207,16 @@ class SparkSource:
         return [text for (text,) in _rows(self.select([expr]).dropna().limit(rows))]
 
     def is_steady(self, expr: Expr) -> bool:
-        return not any(word in _UNSTEADY for word in words_of(expr))
+        if any(word in _UNSTEADY for word in words_of(expr)):
+            return False
+        if reads_nothing(expr):
+            return True  # what changes is refused where it is worked out
+        try:
+            # An aggregate takes no argument that may be another one the next time.
+            self.type_name(Call("count_if", (Call("is null", (as_on_one_row(expr),)),)))
+        except HostRefusal as refusal:
+            return _UNSTEADY_ARGUMENT not in str(refusal).casefold()
+        return True
 
     def on_nulls(self, exprs: Sequence[Expr]) -> list[object]:
         empty = (no_rows(self.frame) if self.frame.isStreaming else self.frame).limit(0)
@@ -237,33 +250,60 @@ def no_rows(frame: DataFrame) -> DataFrame:
 
 
 def match_frame(frame: DataFrame, query: RowQuery, wanted: Strategy | None = None) -> DataFrame:
-    """Matches of a clause over a DataFrame."""
+    """Matches of a clause over a DataFrame; where it has conditions for Spark, they are asked about now."""
     use_unbounded_batches(frame.sparkSession)
-    return matched(frame, query, wanted)
-
-
-def matched(frame: DataFrame, query: RowQuery, wanted: Strategy | None = None) -> DataFrame:
-    """The matches, with a session that is left as it is."""
     source = SparkSource(frame)
     tell_overlaps(query)
-    return run_program(plan(query, source), source, wanted)
+    return run_program(answered(plan(query, source), source), source, wanted)
 
 
 def run_program(program: Program, source: SparkSource, wanted: Strategy | None = None) -> DataFrame:
-    """The plan around the engine: exchange by key, match in the workers, scalars after."""
-    exprs = crossing(program)
-    kinds = source.spark_types(exprs)
+    """The plan around the engine: exchange by key, match in the workers, scalars after. No job is run."""
+    kinds = source.spark_types(crossing(program))
     chosen = row_plan(program, source, wanted)
-    work = matcher(program, layout(program, [type_of(kind) for kind in kinds]), chosen.plan, chosen.costs)
+    work = matcher(program, row_layout(program, kinds), chosen.plan, chosen.costs)
     schema = leaf_schema(program.outputs.leaves, kinds)
+    return with_scalars(program, in_workers(program, source, chosen, work, MATCH, schema))
+
+
+def row_layout(program: Program, kinds: Sequence[t.DataType]) -> Layout:
+    """How the rows that cross are sorted."""
+    return layout(program, [type_of(kind) for kind in kinds])
+
+
+def in_workers(
+    program: Program,
+    source: SparkSource,
+    chosen: Chosen,
+    work: Callable[[Batches], Batches],
+    name: str,
+    schema: t.StructType,
+) -> DataFrame:
+    """What the workers make of rows, each partition in one task."""
     if chosen.files is not None:
         task = one_task(source.frame.sparkSession)
-        leaves = task.mapInArrow(carried(matched_by_reading(chosen.files, work), MATCH), schema)
-    else:
-        assert chosen.plan.move is not None
-        rows = moved(source.select(exprs), chosen.plan.move)
-        leaves = rows.mapInArrow(carried(work, MATCH), schema)
-    return with_scalars(program, leaves)
+        return task.mapInArrow(carried(matched_by_reading(chosen.files, work), name), schema)
+    assert chosen.plan.move is not None
+    rows = moved(source.select(crossing(program)), chosen.plan.move)
+    return rows.mapInArrow(carried(work, name), schema)
+
+
+def answered(program: Program, source: SparkSource) -> Program:
+    """The same with what Spark has to say of its conditions; runs jobs if there are some."""
+    if not program.asks:
+        return program
+    kinds = source.spark_types(crossing(program))
+    arranged, chosen = row_layout(program, kinds), row_plan(program, source)
+    conditions = [
+        Condition(asked.expr, tuple(argument_type(arg, kinds) for arg in ask.args), program.query.source)
+        for asked, ask in zip(program.asks, program.questions, strict=True)
+    ]
+
+    def search(told: Sequence[Told], schema: Questions) -> DataFrame:
+        work = asker(told_program(program, told), arranged, chosen.plan, chosen.costs, schema.arrow)
+        return in_workers(program, source, chosen, work, ASK, schema.struct)
+
+    return told_program(program, settled(source.frame.sparkSession, conditions, search))
 
 
 def with_scalars(program: Program | EventProgram, leaves: DataFrame) -> DataFrame:
@@ -310,16 +350,6 @@ def _of_present(group: Grouped) -> Expr:
     return HostAggregate(transform(aggregate.call, qualified), present)
 
 
-def use_unbounded_batches(session: SparkSession) -> None:
-    """Spark sizes every single row it hands to Python unless this has exactly this value; that doubles the cost."""
-    try:
-        if session.conf.get(_ARROW_BYTES) != _UNBOUNDED_BATCHES:
-            session.conf.set(_ARROW_BYTES, _UNBOUNDED_BATCHES)
-            logging.getLogger("motif").info("rows are handed over in few, large batches: %s is set", _ARROW_BYTES)
-    except PySparkException:
-        return  # a session that does not let us is slower, not wrong
-
-
 def blamed(error: PySparkException | Unsafe, program: Program | EventProgram, leaves: DataFrame) -> MotifError:
     """The measure that Spark cannot compute."""
     for name, expr in program.outputs.columns:
@@ -337,18 +367,6 @@ def blamed(error: PySparkException | Unsafe, program: Program | EventProgram, le
         return QueryBindError(error.message)
     message, hint = in_our_words(error)
     return QueryBindError(message, hint=hint)
-
-
-@contextmanager
-def quiet() -> Iterator[None]:
-    """PySpark logs every mistake in a query with a page of Java; we say it in one line ourselves."""
-    # PySpark's own kind: if it found a plain one under this name, it could not log what it has to say from then on.
-    logger = PySparkLogger.getLogger("SQLQueryContextLogger")
-    before, logger.disabled = logger.disabled, True
-    try:
-        yield
-    finally:
-        logger.disabled = before
 
 
 def around(statement: Statement, session: SparkSession, frames: dict[str, DataFrame]) -> DataFrame:
@@ -372,10 +390,13 @@ def statement_errors(statement: Statement, session: SparkSession, *, rows: bool 
             frame = clause_input(statement, clause, session, frames)
             if unknown := bind_errors(clause.query, SparkSource(frame).schema):
                 return unknown
+            source = SparkSource(frame)
+            program = plan(clause.query, source)
+            tell_overlaps(clause.query)
             if rows and not frame.isStreaming:
-                source = SparkSource(frame)
-                tell_of_rows(plan(clause.query, source), source)
-            frames[clause.name] = matched(frame, clause.query)
+                tell_of_rows(program, source)
+                program = answered(program, source) if clause is not statement.clauses[-1] else program
+            frames[clause.name] = run_program(program, source)
         around(statement, session, frames)
     except MotifError as error:
         return [error]
@@ -454,7 +475,7 @@ def _sql(
             frame = queried(session, text, **used) if used else queried(session, plain)
             frame.schema  # noqa: B018 - Connect looks at the text only now
     except (ParseException, AnalysisException) as error:
-        raise _mistake(error, session, statement, span) from None
+        raise mistake(error, session, statement, span) from None
     except Unsafe as unsafe:
         raise unsafe.at(statement.text, span) from None
     return frame
@@ -466,28 +487,3 @@ def _template(spliced: Spliced, frames: dict[str, DataFrame]) -> str:
         "{" + text + "}" if stands_in and text in frames else text.replace("{", "{{").replace("}", "}}")
         for text, stands_in in spliced.parts()
     )
-
-
-def _mistake(error: PySparkException, session: SparkSession, statement: Statement, span: Span | None) -> MotifError:
-    message, hint = in_our_words(error)
-    if error.getCondition() == "TABLE_OR_VIEW_NOT_FOUND":
-        name = (error.getMessageParameters() or {}).get("relationName", "").strip("`")
-        hint = did_you_mean(name, tables_beside(name, session))
-    place = _place(error, statement, span)
-    if not isinstance(error, ParseException):
-        return QueryBindError(message, source=statement.text, span=place, hint=hint)
-    if slip := place and slip_in_sql(statement.text, place.start, "spark"):
-        place, hint = slip
-    return QuerySyntaxError(message, source=statement.text, span=place, hint=hint)
-
-
-def _place(error: PySparkException, statement: Statement, span: Span | None) -> Span | None:
-    """Where in the user's text Spark sees the mistake."""
-    if span is not None:
-        return span
-    contexts: list[Any] = list(error.getQueryContext() or [])
-    if not contexts:
-        return None
-    fragment = contexts[0].fragment()
-    start = statement.text.find(fragment)
-    return Span(start, start + len(fragment)) if start >= 0 else None

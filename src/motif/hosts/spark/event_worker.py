@@ -6,7 +6,9 @@ A worker holds the events that one task was sent: those that can play a role, wi
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -21,7 +23,10 @@ from motif.engine.events.run import find_matches
 from motif.engine.execution import Execution
 from motif.engine.memory import expect_large_arrays
 from motif.engine.order import Layout, arrange
-from motif.hosts.spark.worker import FACTS, OUTPUT_ROWS, Batches
+from motif.engine.told import Told
+from motif.errors import MotifError
+from motif.hosts.spark.questions import questions_of
+from motif.hosts.spark.worker import FACTS, OUTPUT_ROWS, Batches, told_of
 from motif.plan.events.program import EventProgram, Slice
 from motif.plan.physical.costs import Costs
 from motif.plan.physical.exact import picked
@@ -46,6 +51,34 @@ def event_matcher(
             yield from found.combine_chunks().to_batches(max_chunksize=OUTPUT_ROWS)
 
     return match
+
+
+def event_asker(
+    program: EventProgram, layout: Layout, functions: Functions, costs: Costs, cut: Slice | None, schema: pa.Schema
+) -> Callable[[Batches], Batches]:
+    """The same, of which only the questions to Spark are kept; on what else it fails, the last search says."""
+    match = event_matcher(program, layout, functions, costs, cut)
+
+    def ask(batches: Batches) -> Batches:
+        with suppress(MotifError):
+            for _ in match(batches):
+                pass
+        asked = [told_of(condition.asked) for condition in program.conditions if condition.asked is not None]
+        yield from questions_of(asked, schema).to_batches()
+
+    return ask
+
+
+def told_events(program: EventProgram, told: Sequence[Told]) -> EventProgram:
+    """The same for workers, which are told what Spark has said."""
+    answers = iter(told)
+    return replace(
+        program,
+        conditions=tuple(
+            condition if condition.asked is None else condition.with_answers(next(answers))
+            for condition in program.conditions
+        ),
+    )
 
 
 def with_time(program: EventProgram, events: pa.Table) -> pa.Table:

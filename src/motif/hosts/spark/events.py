@@ -10,7 +10,7 @@ A query whose matches are events for other queries is worked out anew for each o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
 
@@ -19,30 +19,36 @@ from pyspark.sql import functions as f
 from pyspark.sql import types as t
 
 from motif.engine.events.functions import Functions
-from motif.engine.order import crossing, layout
+from motif.engine.order import Layout, crossing, layout
+from motif.engine.told import Told
 from motif.errors import MotifError, QueryBindError, did_you_mean
+from motif.hosts.spark.asking import ASK, Questions, settled
+from motif.hosts.spark.asking import Condition as Asking
 from motif.hosts.spark.batch import (
     SparkSource,
     quoted,
     row_sql,
-    use_unbounded_batches,
     with_scalars,
 )
-from motif.hosts.spark.event_worker import event_matcher
+from motif.hosts.spark.event_worker import event_asker, event_matcher, told_events
 from motif.hosts.spark.exchange import bytes_to_read, moved
 from motif.hosts.spark.plans import event_plan
-from motif.hosts.spark.shipping import carried
+from motif.hosts.spark.safety import filtered
+from motif.hosts.spark.settings import use_unbounded_batches
+from motif.hosts.spark.shipping import Work, carried
 from motif.hosts.spark.types import event_schema, type_of
 from motif.ir.event import Duration, EventQuery
-from motif.ir.expr import Column, Literal
+from motif.ir.expr import Call, Column, End, Expr, Literal, Verbatim, transform
 from motif.ir.types import Kind, Type
+from motif.plan.events.outputs import Value
 from motif.plan.events.places import START, first_names, last_names, total_order
 from motif.plan.events.planner import bind_event_errors, plan_events
 from motif.plan.events.program import EventProgram, Slice, Stream
 from motif.plan.events.slips import may_be_square, tell_any_events, tell_of_events, tell_square_of_many
+from motif.plan.outputs import leaf_name
 from motif.plan.physical.costs import COSTS
-from motif.plan.physical.exact import looks_back
-from motif.plan.physical.plan import Strategy
+from motif.plan.physical.exact import is_tested_after, looks_back
+from motif.plan.physical.plan import PhysicalPlan, Strategy
 from motif.plan.physical.planned import PlannedQuery
 
 SLICE = "__motif_slice"
@@ -68,8 +74,8 @@ def match_stack(
             raise MotifError(f"{name}: a streaming DataFrame is not a table", hint="motif.match takes it")
         use_unbounded_batches(frame.sparkSession)
     for query in queries[:-1]:
-        stack.add(query, run_program(*stack.plan(query, functions), functions))
-    return run_program(*stack.plan(queries[-1], functions), functions, wanted)
+        stack.add(query, run_program(*answered(*stack.plan(query, functions), functions), functions))
+    return run_program(*answered(*stack.plan(queries[-1], functions), functions), functions, wanted)
 
 
 def stack_errors(
@@ -268,6 +274,29 @@ def run_program(
 ) -> DataFrame:
     """Filter, exchange by key or slice, match in the workers, scalars after."""
     plan, costs, _ = event_plan(program, source, functions, wanted)
+    program, test = tested_after(program) if is_tested_after(program) else (program, None)
+
+    def work(program: EventProgram, arranged: Layout, cut: Slice | None) -> Work:
+        return event_matcher(program, arranged, Functions(dict(functions)), costs, cut)
+
+    def schema(kinds: Sequence[t.DataType]) -> t.StructType:
+        return event_schema(program.outputs.leaves, list(kinds), program.time)
+
+    leaves = _in_workers(program, source, plan, Step(MATCH, work, schema))
+    return with_scalars(program, leaves if test is None else filtered(leaves, row_sql(test)))
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What workers do, under the name that Spark shows, and what comes out, by the types of the columns that cross."""
+
+    name: str
+    work: Callable[[EventProgram, Layout, Slice | None], Work]
+    schema: Callable[[Sequence[t.DataType]], t.StructType]
+
+
+def _in_workers(program: EventProgram, source: SparkSource, plan: PhysicalPlan, step: Step) -> DataFrame:
+    """What the workers make of events that can play a role."""
     if program.admitted is not None:
         source = source.where(row_sql(program.admitted))
     assert plan.move is not None
@@ -278,10 +307,60 @@ def run_program(
     exprs = crossing(program)
     kinds = source.spark_types(exprs)
     events = moved(source.select(exprs), move)
-    arranged = layout(program, [type_of(kind) for kind in kinds])
-    work = event_matcher(program, arranged, Functions(dict(functions)), costs, cut)
-    leaves = events.mapInArrow(carried(work, MATCH), event_schema(program.outputs.leaves, kinds, program.time))
-    return with_scalars(program, leaves)
+    work = step.work(program, layout(program, [type_of(kind) for kind in kinds]), cut)
+    return events.mapInArrow(carried(work, step.name), step.schema(kinds))
+
+
+# -- conditions that only Spark can decide
+
+
+def tested_after(program: EventProgram) -> tuple[EventProgram, Expr | None]:
+    """The same without the conditions that only Spark can decide, and what it is to test of the leaves."""
+    leaves = list(program.outputs.leaves)
+    tests = []
+    for condition in program.conditions:
+        if condition.asked is not None:
+            found = {f"a{number}": Value(arg.column, arg.var, End.LAST, 0) for number, arg in enumerate(condition.read)}
+            leaves += [leaf for leaf in found.values() if leaf not in leaves]
+            names = {name: Column(leaf_name(leaves.index(leaf))) for name, leaf in found.items()}
+            tests.append(_with_names(condition.asked.expr, names))
+    if not tests:
+        return program, None
+    test = tests.pop()
+    while tests:  # each is tested where those before it hold
+        test = Call("case", (tests.pop(), test, Literal(False)))
+    rest = tuple(condition for condition in program.conditions if condition.asked is None)
+    return replace(program, conditions=rest, outputs=replace(program.outputs, leaves=tuple(leaves))), test
+
+
+def _with_names(expr: Expr, names: Mapping[str, Column]) -> Expr:
+    named = transform(expr, lambda node: names.get(node.name) if isinstance(node, Column) else None)
+    return Verbatim(("CAST(", " AS BOOLEAN)"), (named,))
+
+
+def answered(program: EventProgram, source: SparkSource, functions: Callables) -> tuple[EventProgram, SparkSource]:
+    """The same with what Spark has to say of candidates, where that decides about other matches; runs jobs then."""
+    conditions = [condition for condition in program.conditions if condition.asked is not None]
+    if not conditions or is_tested_after(program):
+        return program, source
+    kinds = source.spark_types(program.columns)
+    asked = [
+        Asking(condition.asked.expr, tuple(kinds[arg.column] for arg in condition.read), program.query.source)
+        for condition in conditions
+        if condition.asked is not None
+    ]
+
+    plan, costs, _ = event_plan(program, source, functions)
+
+    def search(told: Sequence[Told], schema: Questions) -> DataFrame:
+        def work(program: EventProgram, arranged: Layout, cut: Slice | None) -> Work:
+            return event_asker(program, arranged, Functions(dict(functions)), costs, cut, schema.arrow)
+
+        return _in_workers(told_events(program, told), source, plan, Step(ASK, work, lambda _: schema.struct))
+
+    # A condition is asked about candidates that have passed those before it: of the next one after each round.
+    told = settled(source.frame.sparkSession, asked, search, most_rounds=len(asked))
+    return told_events(program, told), source
 
 
 # -- time slices

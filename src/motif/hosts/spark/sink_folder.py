@@ -18,7 +18,7 @@ from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from motif.errors import MotifError
-from motif.hosts.spark.batch import quiet
+from motif.hosts.spark.settings import quiet
 from motif.hosts.spark.sink_identity import is_connect, named
 from motif.hosts.spark.types import message_and_hint
 

@@ -31,16 +31,15 @@ from motif.hosts.spark.batch import (
     around,
     blamed,
     clause_input,
-    quiet,
     quoted,
     row_sql,
-    use_unbounded_batches,
 )
 from motif.hosts.spark.batch import match_frame as match_rows
 from motif.hosts.spark.events import Callables, Stack
 from motif.hosts.spark.local import ROCKSDB
 from motif.hosts.spark.plans import stream_plan
 from motif.hosts.spark.safety import Unsafe, selected
+from motif.hosts.spark.settings import quiet, use_unbounded_batches
 from motif.hosts.spark.shipping import carried
 from motif.hosts.spark.stream_archive import archived_frame, archived_stack, check_types, seeds
 from motif.hosts.spark.stream_state import digest

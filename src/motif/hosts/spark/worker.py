@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
 
+from motif.engine.answers import Enough
 from motif.engine.execution import Execution
 from motif.engine.memory import expect_large_arrays
 from motif.engine.order import Layout, arrange
 from motif.engine.session import Session
+from motif.engine.told import Told
+from motif.errors import MotifError
+from motif.hosts.spark.questions import questions_of
 from motif.plan.physical.costs import Costs
 from motif.plan.physical.facts import Facts, Host
 from motif.plan.physical.plan import PhysicalPlan
 from motif.plan.program import Program
+from motif.plan.source import Asked
 
 OUTPUT_ROWS = 1 << 16
 FACTS = Facts(host=Host.SPARK)
@@ -36,6 +43,36 @@ def matcher(program: Program, layout: Layout, plan: PhysicalPlan, costs: Costs) 
             yield from _batches(leaves)
 
     return match
+
+
+def asker(
+    program: Program, layout: Layout, plan: PhysicalPlan, costs: Costs, schema: pa.Schema
+) -> Callable[[Batches], Batches]:
+    """The same, of which only the questions are kept; where a search fails on what is known, the last one says so."""
+
+    def ask(batches: Batches) -> Batches:
+        session = Session(program, Execution(program, FACTS, costs))
+        with suppress(MotifError, Enough):
+            for rows in _sorted(batches, layout, plan.arrange.most_bytes or costs.task_sort_bytes):
+                for _ in session.feed(rows):
+                    pass
+            for _ in session.finish():
+                pass
+        yield from questions_of([told_of(asked) for asked in program.asks], schema).to_batches()
+
+    return ask
+
+
+def told_program(program: Program, told: Sequence[Told]) -> Program:
+    """The same for workers, which are told what Spark has said."""
+    asks = zip(program.asks, told, strict=True)
+    return replace(program, asks=tuple(replace(asked, answers=answers) for asked, answers in asks))
+
+
+def told_of(asked: Asked) -> Told:
+    """What a worker is told of a condition."""
+    assert isinstance(asked.answers, Told), "Spark is out of reach"
+    return asked.answers
 
 
 def _batches(leaves: pa.Table) -> Batches:

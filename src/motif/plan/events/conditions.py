@@ -15,10 +15,10 @@ from motif.ir.expr import Aggregate, At, Call, End, Expr, Literal, transform, wa
 from motif.ir.types import Kind, Type
 from motif.plan.conditions import HostColumns, Lifter, with_absent
 from motif.plan.constants import constant
-from motif.plan.events.functions import FunctionCondition, asked_condition, function_condition
+from motif.plan.events.functions import Argument, FunctionCondition, asked_condition, function_condition
 from motif.plan.row_exprs import as_on_one_row
 from motif.plan.scalar import Base, Const, Fold, Place, Read, Scalar, scalars
-from motif.plan.source import Source, extent, host_types
+from motif.plan.source import Answers, Asked, Source, extent, host_types
 from motif.plan.typer import Typer, not_a_condition
 
 
@@ -34,6 +34,23 @@ class Condition:
     """As the host sees it, on the event of its one variable."""
     scalar: Scalar | None = None
     function: FunctionCondition | None = None
+
+    @property
+    def asked(self) -> Asked | None:
+        """What the host decides of candidate matches."""
+        return None if self.function is None else self.function.calls[0].asked
+
+    @property
+    def read(self) -> tuple[Argument, ...]:
+        """What a function or the host is given of events."""
+        return () if self.function is None else self.function.arguments
+
+    def with_answers(self, answers: Answers) -> Condition:
+        """The same, about which the host is asked in another way."""
+        if self.function is None or self.asked is None:
+            return self
+        call = replace(self.function.calls[0], asked=replace(self.asked, answers=answers))
+        return replace(self, function=replace(self.function, calls=(call,)))
 
 
 def single_variables(query: EventQuery) -> frozenset[str]:

@@ -17,10 +17,12 @@ from motif.plan.events.program import EventProgram
 from motif.plan.events.steps import Estimates, choose_steps
 from motif.plan.events.ways import Role, Way
 from motif.plan.physical.costs import COSTS, NEVER, Costs
-from motif.plan.physical.exact import known, why_not, why_not_slices
+from motif.plan.physical.exact import is_tested_after, known, why_not, why_not_slices
 from motif.plan.physical.facts import Code, Facts, Host, Mode, Reader
 from motif.plan.physical.plan import (
     Arrange,
+    Ask,
+    Asking,
     Finish,
     Gather,
     Match,
@@ -57,6 +59,7 @@ def choose(
         read=_read(facts, costs),
         move=_move(program, facts, costs, chosen),
         arrange=_arrange(facts, costs),
+        ask=_ask(program, facts),
         match=_match(program, facts, costs, chosen),
         gather=_gather(program, facts, chosen),
         finish=Finish(facts.asked.result) if facts.asked.result else None,
@@ -296,6 +299,24 @@ def _arrange(facts: Facts, costs: Costs) -> Arrange:
         )
     limit = sort_limit(facts, costs) if facts.asked.sorted_rows else None
     return Arrange(Place.MEMORY, limit, "numbers sort faster here, on all cores, than rows do in DuckDB")
+
+
+def _ask(program: Program | EventProgram, facts: Facts) -> Ask | None:
+    """When the host is asked about conditions of several rows."""
+    if isinstance(program, Program):
+        count = len(program.asks)
+    else:
+        count = sum(condition.asked is not None for condition in program.conditions)
+    if not count:
+        return None
+    if facts.host is Host.DUCKDB:
+        return Ask(Asking.SEARCHING, count, why="searches collect questions, and DuckDB answers many at once")
+    most = program.limits.host_questions
+    if isinstance(program, Program):
+        return Ask(Asking.ROUNDS, count, most, "in a round, workers search by what is known and ask about new values")
+    if is_tested_after(program):
+        return Ask(Asking.FOUND, count, why="no match decides about another one, so Spark filters what is found")
+    return Ask(Asking.JOBS, count, most, "candidates that are left out decide about other matches")
 
 
 def _match(program: Program | EventProgram, facts: Facts, costs: Costs, chosen: Chosen) -> Match:

@@ -106,6 +106,16 @@ def why_not_slices(program: EventProgram) -> str | None:
     return None
 
 
+def is_tested_after(program: EventProgram) -> bool:
+    """Whether the host can test matches that are found: none of them decides about another one, and none is given to a
+    function of the user.
+    """
+    if choosing(program.query.picks) or program.query.consuming:
+        return False
+    calls = (c for c in program.conditions if c.function is not None and c.asked is None)
+    return not any(len(condition.names) > 1 for condition in calls)
+
+
 def picked(program: EventProgram) -> frozenset[str]:
     """Variables of which PICK chooses an event."""
     return frozenset(pick.var for pick in choosing(program.query.picks))

@@ -76,6 +76,26 @@ class Move:
     why: str = field(default="", compare=False)
 
 
+class Asking(StrEnum):
+    """When the host is asked about conditions that only it can decide, of several rows."""
+
+    SEARCHING = "while matches are searched"
+    ROUNDS = "in rounds, before matches are searched"
+    JOBS = "before matches are searched, once for each condition"
+    FOUND = "of what is found"
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """Conditions over several rows that only the host can decide."""
+
+    asking: Asking
+    conditions: int
+    most: int | None = None
+    """Combinations of values that are asked about at most, for each condition."""
+    why: str = field(default="", compare=False)
+
+
 @dataclass(frozen=True, slots=True)
 class Arrange:
     """Rows brought into partitions and their order."""
@@ -143,6 +163,7 @@ class PhysicalPlan:
     read: Read
     move: Move | None
     arrange: Arrange
+    ask: Ask | None
     match: Match
     gather: Gather
     finish: Finish | None

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from motif.plan.physical.facts import Crossing, Host, Mode, Reader
-from motif.plan.physical.plan import PhysicalPlan, Place, Route, Running, Strategy
+from motif.plan.physical.plan import Ask, Asking, PhysicalPlan, Place, Route, Running, Strategy
 
 NO_COLUMN = "no column crosses, only rows"
 
@@ -31,7 +31,11 @@ def _steps(plan: PhysicalPlan) -> Iterator[Step]:
     yield Step(_reads(plan), plan.read.sql, (*_read_notes(plan), *crossing_notes(plan.read.crossing)))
     if plan.move is not None:
         yield from _moves(plan)
+    if plan.ask is not None and plan.ask.asking is not Asking.FOUND:
+        yield _asked(plan.host, plan.ask)
     yield _match(plan)
+    if plan.ask is not None and plan.ask.asking is Asking.FOUND:
+        yield _asked(plan.host, plan.ask)
     if plan.host is Host.SPARK and plan.mode is not Mode.BATCH:
         yield Step("Motif unpacks the matches, inside mapInArrow")
     if plan.finish is not None:
@@ -96,6 +100,24 @@ def _moves(plan: PhysicalPlan) -> Iterator[Step]:
         case _:
             note = f"nothing: {move.why}"
     yield Step("Spark exchanges", "", (note,))
+
+
+def _asked(host: Host, ask: Ask) -> Step:
+    count = "1 condition" if ask.conditions == 1 else f"{ask.conditions} conditions"
+    notes = [f"{count} over several rows, {ask.asking}: {ask.why}"]
+    match ask.asking:
+        case Asking.ROUNDS:
+            notes += [
+                "when the query is made, not when its rows are asked for: each round is a job over all rows",
+                "until no value is new, about the logarithm of the length of a match; then once more, for the matches",
+            ]
+        case Asking.JOBS:
+            notes.append("when the query is made, not when its rows are asked for: each is a job over all events")
+        case _:
+            pass
+    if ask.most is not None:
+        notes.append(f"the driver holds the values, up to host_questions={ask.most:,} for each condition")
+    return Step(f"{host} is asked about conditions", "", tuple(notes))
 
 
 def _match(plan: PhysicalPlan) -> Step:
