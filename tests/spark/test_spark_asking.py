@@ -285,7 +285,7 @@ def test_functions_over_several_events(spark: SparkSession, rounds: list[int]) -
         assert pairs_of(rows) == pairs, text
     assert not rounds
     shown = str(motif.explain(cases["{a}c || {b}c = 'xy'"], data=frame))
-    assert "Spark tests what is found" in shown
+    assert "1 condition over several rows, of what is found" in shown
 
 
 EVENTS: dict[str, Callable[[Any, Any], object]] = {

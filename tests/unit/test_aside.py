@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +16,11 @@ import pyarrow as pa
 import pytest
 
 import motif
-from motif.engine import pace
-from motif.engine.stream import events as stream_events
-from motif.engine.stream import rows as stream_rows
+from motif.engine.stream.session import StreamSession
 from motif.kernels import aside, build, native
 from motif.kernels.aside import NotLoaded, compile_aside
 from motif.kernels.native import Native
+from motif.plan.physical.costs import COSTS
 
 SOURCE = "@kernel\ndef total(values, factor):\n    return len(values) * factor\n"
 LONGEST = 120.0
@@ -93,6 +93,7 @@ def test_it_ends_with_its_parent_and_leaves_nothing(folder: Path) -> None:
 import os, numpy as np
 from motif.kernels import aside, build
 from motif.kernels.native import Native
+from motif.plan.physical.costs import COSTS
 try:
     with aside.compile_aside():
         Native("total", {slow!r}, build.defined)(np.arange(3), 2)
@@ -124,11 +125,6 @@ QUERIES = {
 
 @pytest.mark.parametrize("query", QUERIES.values(), ids=QUERIES)
 def test_a_stream_goes_on_meanwhile(folder: Path, query: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (pace, stream_rows):
-        monkeypatch.setattr(module, "SMALL_STEP", 2)
-    monkeypatch.setattr(pace, "PLAIN_SECONDS", 0.0)
-    monkeypatch.setattr(stream_rows, "is_worth_compiling", lambda *_: True)
-    monkeypatch.setattr(stream_events, "patience", lambda _: 0)
     for known in (build._compiled, build._compiled_consume, build.native_fold, build.native_reach):
         known.cache_clear()
     asked: list[str] = []
@@ -141,6 +137,8 @@ def test_a_stream_goes_on_meanwhile(folder: Path, query: str, monkeypatch: pytes
     monkeypatch.setattr(Native, "_compiled", compiled)
     rows = events(400)
     stream = motif.Stream(query, SCHEMA)
+    soon = replace(COSTS, small_step_rows=2, plain_steps=1, kept_plain_steps=1, ready_rows=1)
+    stream.links[0].session = StreamSession(stream.links[0].planned, costs=soon)
     parts = [stream.push(rows[start : start + 10]) for start in range(0, 200, 10)]
     assert aside._STARTED
     until(lambda: not running())

@@ -16,9 +16,10 @@ from motif.engine.order import crossing, layout
 from motif.engine.stream.session import Planned, StreamSession
 from motif.engine.watermark import BEGINNING, FOREVER
 from motif.errors import MotifError
-from motif.hosts.duckdb import DuckSource, columns_sql, final_columns, no_leaves, user_errors
+from motif.hosts.duckdb import DuckSource, final_columns, no_leaves, user_errors
+from motif.hosts.duckdb import asked_of as asked_of_rows
 from motif.hosts.duckdb_database import Database, quoted
-from motif.hosts.duckdb_events import BASE, Stack, input_sql
+from motif.hosts.duckdb_events import BASE, Stack, asked_of
 from motif.hosts.duckdb_measures import computed_here
 from motif.hosts.given import check_schema
 from motif.hosts.united import United
@@ -27,6 +28,8 @@ from motif.ir.query import RowQuery
 from motif.options import EventOptions, StreamOptions
 from motif.plan.events.program import EventProgram
 from motif.plan.physical.costs import PLAIN
+from motif.plan.physical.facts import Asked
+from motif.plan.physical.plan import Strategy
 from motif.plan.planner import plan
 from motif.plan.program import Program
 from motif.plan.stream import time_column
@@ -110,6 +113,7 @@ def linked(
     schemas: dict[str, pa.Schema],
     events: EventOptions,
     options: StreamOptions,
+    wanted: Strategy | None = None,
 ) -> list[Link]:
     """The queries of a stack, each seeing the matches of those before it."""
     for name, schema in schemas.items():
@@ -117,40 +121,42 @@ def linked(
     empty = {name: schema.empty_table() for name, schema in schemas.items()}
     data = empty[BASE] if list(empty) == [BASE] else empty
     if isinstance(queries[0], RowQuery):
-        return [_row_link(queries[0], data, options)]
+        return [_row_link(queries[0], data, options, wanted)]
     functions = Functions(events.functions, skips_errors=options.on_error == "skip")
     patterns = [query for query in queries if isinstance(query, EventQuery)]
     stack = Stack(data, events.stream, patterns)
     links: list[Link] = []
     for query in patterns:
         program, source = stack.plan(query, functions.registered)
-        links.append(_link(program, source, input_sql(program, source), functions, options, stack))
+        asked, own = asked_of(program, source), wanted if query is patterns[-1] else None
+        links.append(_link(program, source, asked, functions, options, stack, own))
         if query is not patterns[-1]:
             stack.add(query, links[-1].nothing)
     return links
 
 
-def _row_link(query: RowQuery, data: Any, options: StreamOptions) -> Link:
+def _row_link(query: RowQuery, data: Any, options: StreamOptions, wanted: Strategy | None) -> Link:
     if isinstance(data, Mapping):
         raise MotifError("a MATCH_RECOGNIZE clause has one input", hint="give one schema")
     source = DuckSource(Database({BASE: data}), "", quoted(BASE))
     program = plan(query, source)
-    sql = source.select(columns_sql(crossing(program)))
-    return _link(program, source, sql, Functions({}), options, None)
+    return _link(program, source, asked_of_rows(program, source), Functions({}), options, None, wanted)
 
 
 def _link(
     program: Program | EventProgram,
     source: DuckSource,
-    sql: str,
+    asked: Asked,
     functions: Functions,
     options: StreamOptions,
     stack: Stack | None,
+    wanted: Strategy | None,
 ) -> Link:
     time = time_column(program, source.schema)
     with user_errors(program.query.source):
-        empty = source.database.table(sql).slice(0, 0)
-    planned = Planned(program, layout(program, source.types_of(crossing(program))), functions, empty.schema)
+        empty = source.database.table(asked.rows).slice(0, 0)
+    arranged = layout(program, source.types_of(crossing(program)))
+    planned = Planned(program, arranged, functions, empty.schema, asked, wanted)
     session = StreamSession(planned, timeouts=options.emits("timeout"))
     composites = [] if stack is None else list(stack.composites)
     united = None
@@ -170,7 +176,7 @@ def _link(
     return Link(
         planned,
         source,
-        sql,
+        asked.rows,
         time,
         empty,
         nothing,

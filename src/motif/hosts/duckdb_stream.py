@@ -40,6 +40,8 @@ from motif.ir.render_event import render_events
 from motif.lang.statement import parse_clause
 from motif.options import EventOptions, StreamOptions, is_events, parsed_queries, tell_slips
 from motif.plan.overlaps import tell_overlaps
+from motif.plan.physical.choose import strategy_named
+from motif.plan.physical.plan import PhysicalPlan
 from motif.plan.scalar import scale
 from motif.slips import told
 
@@ -64,13 +66,16 @@ class Stream:
         emit: Sequence[str] | str | None = None,
         on_error: Literal["fail", "skip"] = "fail",
         strict: bool = False,
+        strategy: str | None = None,
     ) -> None:
         """`query` as for `motif.match`; `schema` the columns of its rows, or a mapping from inputs to their schemas.
 
         `lateness`: how much earlier than the latest event one may be and still count (none by default). `emit` adds a
         column `kind` and chooses what comes out: "match", "timeout" (partial matches whose time is over), "late".
         `on_error`: what to do with an event for which one of `functions` fails. `strict`: warnings are errors.
+        `strategy`: how the last query is matched, as for `motif.match`; `plan` shows it.
         """
+        wanted = strategy_named(strategy)
         self.options = StreamOptions(lateness, emit, on_error)
         self.events = EventOptions(time, type, order_by, functions or {})
         self.schemas = _inputs(schema)
@@ -78,7 +83,7 @@ class Stream:
         self.strict = strict
         with told(strict=strict):
             self.queries = _parsed(query, self.events)
-            self.links = linked(self.queries, self.schemas, self.events, self.options)
+            self.links = linked(self.queries, self.schemas, self.events, self.options, wanted)
         names = [*(() if list(self.schemas) == [BASE] else self.schemas), *_named(self.queries)]
         self.classes = Classes((link.planned.program for link in self.links), names)
         self.ticks = 10 ** scale(self.links[0].planned.layout.order[0].type)
@@ -87,6 +92,11 @@ class Stream:
         self.is_closed = False
         self._lock = threading.RLock()
         self._is_busy = False
+
+    @property
+    def plan(self) -> PhysicalPlan:
+        """How the last query is matched."""
+        return self.links[-1].session.execution.plan
 
     # -- events in, matches out
 

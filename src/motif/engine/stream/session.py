@@ -28,7 +28,8 @@ from motif.engine.times import moments
 from motif.engine.watermark import BEGINNING, FOREVER, is_past
 from motif.plan.events.program import EventProgram
 from motif.plan.physical.costs import COSTS, Costs
-from motif.plan.physical.facts import Facts, Mode, Reader
+from motif.plan.physical.facts import Asked, Facts, Mode, Reader
+from motif.plan.physical.plan import Strategy
 from motif.plan.program import Program
 
 NO_FUNCTIONS = Functions({})
@@ -74,6 +75,10 @@ class Planned:
     functions: Functions = field(default=NO_FUNCTIONS)
     schema: pa.Schema | None = None
     """Types of the rows, where the host knows them: saved ones must be of these."""
+    asked: Asked = field(default_factory=Asked)
+    """What the host is asked for around the matching."""
+    wanted: Strategy | None = None
+    """The strategy that the caller asks for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +97,8 @@ class StreamSession:
 
     def __init__(self, planned: Planned, *, timeouts: bool = False, costs: Costs = COSTS) -> None:
         """`timeouts`: also give out partial matches whose time is over."""
-        facts = Facts(mode=Mode.STREAM, reader=Reader.PUSH)
-        self.execution = Execution(planned.program, facts, costs)
+        facts = Facts(mode=Mode.STREAM, reader=Reader.PUSH, asked=planned.asked)
+        self.execution = Execution(planned.program, facts, costs, planned.wanted)
         self.planned = planned
         self.timeouts = timeouts
         self.layout = planned.layout
