@@ -15,7 +15,7 @@ from definitions import Workload, load
 from figures import Figure, markdown, short, size, summarize
 from results import has_figures
 
-from motif.engine.pace import COMPILE_FROM_ROWS, LOAD_FROM_ROWS, LOADING_SECONDS, PLAIN_SECONDS
+from motif.plan.physical.costs import COSTS
 
 Row = dict[str, Any]
 IN_PROCESS = ("motif", "match")
@@ -39,9 +39,9 @@ HOST_ALONE = {
 DISTRIBUTED = ("spark plain", "flink", "flink-plain")
 RANKS = ((IN_PROCESS, "in process"), (ON_SPARK, "on Spark"), (FROM_ROWS, "on Spark from rows that Spark reads"))
 PLAIN_LOOP = f"""\
-Below {LOAD_FROM_ROWS:,} rows the loop of a new process is plain Python until it has taken {LOADING_SECONDS * 1e3:g} ms
-all together, and is then loaded from disk. Where it was never compiled before, it is plain below
-{COMPILE_FROM_ROWS:,} rows until it has taken {PLAIN_SECONDS:g} s."""
+A loop is compiled at once from {COSTS.compile_rows:,} rows on, and from {COSTS.ready_rows:,} rows on if that was done
+before. Other loops begin as plain Python, and go over to machine code after {COSTS.plain_steps:,} steps, or after
+{COSTS.kept_plain_steps:,} if their code is on disk."""
 TINY = 100_000
 """Tables with fewer rows say how long an answer takes at the least, and nothing of the rest."""
 FLINK_TARGETS = {IN_PROCESS: 50, ON_SPARK: 12, FROM_ROWS: 12}
