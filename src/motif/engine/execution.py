@@ -91,7 +91,7 @@ class Execution:
         return choices.loops(count, lambda: code_of(natives()), self.costs, self.effort)[0]
 
     def compiles(self, rows: int, natives: Natives, effort: int = 1) -> bool:
-        """Whether a loop beside the matching is a compiled one: it has no time to find out that it takes long."""
+        """Whether a loop beside the matching is a compiled one: its rows decide, as it counts no steps."""
         return choices.loops(rows, lambda: code_of(natives()), self.costs, effort)[0] is Running.COMPILED
 
     def folds_compiled(self, rows: int, natives: Natives) -> bool:
