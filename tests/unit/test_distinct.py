@@ -16,6 +16,7 @@ from motif.engine.arrays import Lanes, same_before
 from motif.errors import UnsupportedQuery
 from motif.hosts import duckdb
 from motif.lang.statement import parse_clause
+from motif.plan.physical.costs import COMPILED, PLAIN
 from motif.testing.cases import same_in_order
 from motif.testing.reference import match_rows
 
@@ -56,7 +57,7 @@ def test_agrees_with_the_reference(kind: str, pattern: str, define: str) -> None
     expected = match_rows(query, rows, ["t", "v"])
     assert expected
     table = pa.table({"t": [row["t"] for row in rows], "v": values})
-    assert same_in_order(duckdb.match_table(table, query, compiled=False).to_pylist(), expected)
+    assert same_in_order(duckdb.match_table(table, query, costs=PLAIN).to_pylist(), expected)
 
 
 @pytest.mark.usefixtures("kernel_cache")
@@ -65,9 +66,9 @@ def test_compiled_as_plain(pattern: str, define: str) -> None:
     rng = random.Random(7)
     table = pa.table({"t": range(300), "v": [rng.choice((1, 2, 3, None)) for _ in range(300)]})
     query = parse_clause(clause(pattern, define))
-    found = duckdb.match_table(table, query, compiled=False)
+    found = duckdb.match_table(table, query, costs=PLAIN)
     assert found.num_rows
-    assert duckdb.match_table(table, query, compiled=True).equals(found)
+    assert duckdb.match_table(table, query, costs=COMPILED).equals(found)
 
 
 def test_sums_and_averages() -> None:

@@ -143,7 +143,7 @@ try:
     print("finished")
 except KeyboardInterrupt:
     print("stopped")
-print(turns[1] <= 4, COSTS.search_pause + LIMITS.match_steps <= 70_000_000)
+print(turns[1] <= 20, COSTS.search_pause + LIMITS.match_steps <= 70_000_000)
 """
 
 

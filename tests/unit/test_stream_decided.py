@@ -37,6 +37,7 @@ from motif.plan.events.decision import choosing, is_eager
 from motif.plan.events.planner import plan_events
 from motif.plan.events.program import EventProgram, Stream
 from motif.plan.events.ways import Role
+from motif.plan.outputs import leaf_name
 from motif.plan.physical.costs import PLAIN
 from motif.plan.planner import plan
 from motif.plan.program import Program
@@ -468,7 +469,7 @@ class Packed:
             rows = EventRows(self.program, table, Execution.of(self.program, PLAIN))
             matches = find_matches(rows)
             keys = table.column(self.program.keys[0]).to_pylist()
-            texts = map(repr, leaves(rows, matches).to_pylist())
+            texts = map(without_id, leaves(rows, matches).to_pylist())
             for at, text in zip(matches.last().tolist() if len(matches) else [], texts, strict=True):
                 found[keys[at]].append(text)
             return found
@@ -488,8 +489,13 @@ class Packed:
     def texts(self, emitted: Emitted) -> list[str]:
         """What came out of a session with one stream, or with a measure that tells them apart."""
         if isinstance(self.program, EventProgram):
-            return [repr(row) for table in emitted.matches for row in table.to_pylist()]
+            return [without_id(row) for table in emitted.matches for row in table.to_pylist()]
         return [text for _, text in self.by_stream(emitted.matches)]
+
+
+def without_id(row: dict[str, Any]) -> str:
+    """A match in words: its id depends on the hidden key of its stream, too."""
+    return repr({name: value for name, value in row.items() if name != leaf_name(0)})
 
 
 LETTERS = {"ts": "TIMESTAMP", "type": "VARCHAR", "stream": "BIGINT", "v": "BIGINT"}

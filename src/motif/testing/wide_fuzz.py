@@ -239,7 +239,7 @@ def _answers(function: str, column: pa.ChunkedArray) -> dict[str, Any] | None:
     values = [*column.to_pylist(), None]
     try:
         return dict(zip(map(repr, values), _of_host(function, values, column.type), strict=True))
-    except Refused:
+    except (Refused, OverflowError):  # of an interval that Python cannot hold
         return None
 
 

@@ -155,7 +155,9 @@ class Consumer:
             status = loop(settings, *fixed, *spaces, state, fired, fired_items, *self._tuples())
             check_wanted()
             parts.append(self._harvest(state, fired, fired_items))
-            if status == consume.PAUSED and self._is_due(int(fixed[-1][join.TRIED])):
+            if not self.compiled:
+                self.rows.plain_steps = self.steps_before + int(fixed[-1][join.TRIED])
+            if status == consume.PAUSED and self._is_due():
                 self._compile()
                 loop = consume_loop(self._shapes, compiled=True)
                 fixed, state = self._arguments(), self._ints(state)
@@ -170,11 +172,10 @@ class Consumer:
     def _shapes(self) -> tuple[Join, ...]:
         return tuple(one.join for one in self.joins)
 
-    def _is_due(self, steps: int) -> bool:
-        """Whether the loop is to be compiled now, after so many steps of its joins as plain Python."""
+    def _is_due(self) -> bool:
+        """Whether the loop is to be compiled now, its joins having taken so many steps as plain Python."""
         if not self.may_compile:
             return False
-        self.rows.plain_steps = self.steps_before + steps
         return self.rows.execution.is_due(self.rows.plain_steps, lambda: native_joins(self._shapes, consuming=True))
 
     def _compile(self) -> None:
