@@ -38,7 +38,9 @@ from motif.plan.physical.plan import (
 from motif.plan.program import Program
 
 ASKED_FOR = "asked for"
-NOT_COUNTED = "rows are counted when they are read"
+COUNTED_LATER = "rows are counted when they are read: then strategy, parts and loops are chosen again"
+CODE_LATER = "whether its loops were compiled before is asked when rows are there: then loops are chosen again"
+ORDERED_LATER = "candidates are counted when events are read: then the join is ordered again, the rarest first"
 
 
 class Chosen(NamedTuple):
@@ -63,7 +65,7 @@ def choose(
         match=_match(program, facts, costs, chosen),
         gather=_gather(program, facts, chosen),
         finish=Finish(facts.asked.result) if facts.asked.result else None,
-        open=tuple(_open(program, facts)),
+        open=tuple(_open(program, facts, costs)),
     )
 
 
@@ -222,6 +224,8 @@ def _read(facts: Facts, costs: Costs) -> Read:
 
 def _reader(facts: Facts, costs: Costs) -> Reader:
     """Who reads: DuckDB is as fast where something is computed of many rows, and leaves out what it need not read."""
+    if _is_sorted_by_host(facts, costs):
+        return Reader.HOST
     is_large = (facts.file_rows or 0) > costs.small_file_rows
     return Reader.HOST if facts.reader is Reader.ARROW and facts.computes and is_large else facts.reader
 
@@ -451,14 +455,16 @@ def _gather(program: Program | EventProgram, facts: Facts, chosen: Chosen) -> Ga
     return Gather(fired, columns, facts.cores if is_shared else 1, "by the event at which a match is decided")
 
 
-def _open(program: Program | EventProgram, facts: Facts) -> Iterator[str]:
+def _open(program: Program | EventProgram, facts: Facts, costs: Costs) -> Iterator[str]:
     """What is not known yet, and what depends on it."""
     if facts.mode is not Mode.BATCH:
         return
     if facts.rows is None:
-        yield f"{NOT_COUNTED}: then parts and loops are chosen again"
+        yield COUNTED_LATER
+    elif isinstance(program, Program) and not program.asks and facts.code is None and costs.asks_for_code(facts.rows):
+        yield CODE_LATER
     if isinstance(program, EventProgram) and facts.estimates is None:
-        yield "candidates are counted when events are read: then the join is ordered again, the rarest first"
+        yield ORDERED_LATER
 
 
 def _bytes(count: int) -> str:
