@@ -39,6 +39,7 @@ from motif.plan.program import Program
 
 ASKED_FOR = "asked for"
 COUNTED_LATER = "rows are counted when they are read: then strategy, parts and loops are chosen again"
+COUNTED_BY_TASKS = "each task counts its rows when it has read them: then it chooses its loops again"
 CODE_LATER = "whether its loops were compiled before is asked when rows are there: then loops are chosen again"
 ORDERED_LATER = "candidates are counted when events are read: then the join is ordered again, the rarest first"
 
@@ -267,7 +268,8 @@ def _move(program: Program | EventProgram, facts: Facts, costs: Costs, chosen: C
             assert isinstance(program, EventProgram)
             return Move(Route.BY_SLICE, slice_microseconds=slice_length(program, costs), why=_slices_why(costs))
         case _ if facts.mode is not Mode.BATCH:
-            return Move(Route.BY_BUCKET, buckets=1, why="there is no key, so there is one bucket")
+            reason = ASKED_FOR if program.keys else "there is no key"
+            return Move(Route.BY_BUCKET, buckets=1, why=f"{reason}, so there is one bucket")
         case _ if facts.reader is Reader.ARROW or _small_table(program, facts, costs):
             return Move(Route.STAY, why=chosen.why)
         case _:
@@ -447,6 +449,8 @@ def _gather(program: Program | EventProgram, facts: Facts, chosen: Chosen) -> Ga
         return Gather("none", columns, why="Spark keeps no order of rows")
     if facts.mode is not Mode.BATCH:
         return Gather("canonical within each step", columns, why="a match comes out once nothing can change it")
+    if isinstance(program, Program) and not program.keys:
+        return Gather("by where a match starts", columns, why="the rows are one sequence")
     if isinstance(program, Program):
         why = "partitions come in the order of their keys"
         return Gather("by key, then by where a match starts", columns, why=why)
@@ -460,7 +464,7 @@ def _open(program: Program | EventProgram, facts: Facts, costs: Costs) -> Iterat
     if facts.mode is not Mode.BATCH:
         return
     if facts.rows is None:
-        yield COUNTED_LATER
+        yield COUNTED_BY_TASKS if facts.host is Host.SPARK else COUNTED_LATER
     elif isinstance(program, Program) and not program.asks and facts.code is None and costs.asks_for_code(facts.rows):
         yield CODE_LATER
     if isinstance(program, EventProgram) and facts.estimates is None:
