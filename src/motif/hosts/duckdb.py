@@ -286,12 +286,16 @@ def run_program(
     costs: Costs = COSTS,
     wanted: Strategy | None = None,
     progress: Progress | None = None,
+    watch: list[Execution] | None = None,
 ) -> pa.Table:
-    """Matches of one planned clause: sorted here if the rows fit into memory, else by DuckDB."""
+    """Matches of one planned clause: sorted here if the rows fit into memory, else by DuckDB.
+
+    `watch`: is given the run before it begins.
+    """
     tell_overlaps(program.query)
     tell_text_times(program, source)
     with user_errors(program.query.source):
-        execution = execution_of(program, source, asked_of(program, source), costs=costs, wanted=wanted)
+        execution = execution_of(program, source, asked_of(program, source), costs=costs, wanted=wanted, watch=watch)
         return matched(program, source, execution, progress)
 
 
@@ -437,11 +441,12 @@ def run_statement(
     costs: Costs = COSTS,
     wanted: Strategy | None = None,
     progress: Progress | None = None,
+    watch: list[Execution] | None = None,
 ) -> pa.Table:
-    """The answer to a whole statement."""
+    """The answer to a whole statement; `watch`: is given the run of each clause."""
     database = Database(tables)
     for clause, (program, source) in zip(statement.clauses, plan_statement(database, statement), strict=True):
-        found = run_program(program, source, costs=costs, wanted=wanted, progress=progress)
+        found = run_program(program, source, costs=costs, wanted=wanted, progress=progress, watch=watch)
         if statement.is_all_of_one_clause():
             return found
         database.add(clause.name, found)
@@ -529,7 +534,7 @@ def statement_errors(statement: Statement, tables: Mapping[str, Any], *, rows: b
 
 
 def statement_plans(
-    statement: Statement, tables: Mapping[str, Any], *, wanted: Strategy | None = None
+    statement: Statement, tables: Mapping[str, Any], *, wanted: Strategy | None = None, costs: Costs = COSTS
 ) -> list[PlannedQuery]:
     """How every clause of a statement will run; no row is read."""
     if errors := statement_errors(statement, tables):
@@ -537,7 +542,7 @@ def statement_plans(
     database = Database(tables)
     plans = []
     for clause, (program, source) in zip(statement.clauses, plan_statement(database, statement), strict=False):
-        execution = execution_of(program, source, asked_of(program, source), wanted=wanted)
+        execution = execution_of(program, source, asked_of(program, source), costs=costs, wanted=wanted)
         plans.append(PlannedQuery(program, execution.planned))
         database.add(clause.name, empty_result(program, source))
     return plans
@@ -559,20 +564,28 @@ def clause_errors(data: Any, query: RowQuery, *, rows: bool = False) -> list[Mot
     return []
 
 
-def clause_plan(data: Any, query: RowQuery, *, wanted: Strategy | None = None) -> PlannedQuery:
+def clause_plan(data: Any, query: RowQuery, *, wanted: Strategy | None = None, costs: Costs = COSTS) -> PlannedQuery:
     """How a clause over one table or file will run; no row is read."""
     if errors := clause_errors(data, query):
         raise errors[0]
     source = DuckSource(Database({"data": data}), "", quoted("data"))
     program = plan(query, source)
-    return PlannedQuery(program, execution_of(program, source, asked_of(program, source), wanted=wanted).planned)
+    execution = execution_of(program, source, asked_of(program, source), costs=costs, wanted=wanted)
+    return PlannedQuery(program, execution.planned)
 
 
-def match_table(data: Any, query: RowQuery, *, costs: Costs = COSTS, wanted: Strategy | None = None) -> pa.Table:
-    """Matches of one clause over one table or file."""
+def match_table(
+    data: Any,
+    query: RowQuery,
+    *,
+    costs: Costs = COSTS,
+    wanted: Strategy | None = None,
+    watch: list[Execution] | None = None,
+) -> pa.Table:
+    """Matches of one clause over one table or file; `watch`: is given its run."""
     database = Database({"data": data})
     [(program, source)] = planned(database, text_key(query), lambda: [_checked(query, database)])
-    return run_program(program, source, costs=costs, wanted=wanted)
+    return run_program(program, source, costs=costs, wanted=wanted, watch=watch)
 
 
 def _checked(query: RowQuery, database: Database) -> tuple[Program, DuckSource]:

@@ -61,12 +61,16 @@ def match_stack(
     costs: Costs = COSTS,
     wanted: Strategy | None = None,
     progress: Progress | None = None,
+    watch: list[Execution] | None = None,
 ) -> pa.Table:
-    """Matches of the last query; the matches of those before it are events for those after them."""
+    """Matches of the last query; the matches of those before it are events for those after them.
+
+    `watch`: is given the run of each query.
+    """
     stack = Stack(data, stream, queries)
     for query in queries[:-1]:
-        stack.add(query, _answer(stack, query, functions, costs, None, None))
-    return _answer(stack, queries[-1], functions, costs, wanted, progress)
+        stack.add(query, _answer(stack, query, functions, costs, None, None, watch))
+    return _answer(stack, queries[-1], functions, costs, wanted, progress, watch)
 
 
 def _answer(
@@ -76,10 +80,13 @@ def _answer(
     costs: Costs,
     wanted: Strategy | None,
     progress: Progress | None,
+    watch: list[Execution] | None,
 ) -> pa.Table:
     program, source = stack.plan(query, functions)
     check_bare_names(program, source.schema, source)
-    execution = execution_of(program, source, asked_of(program, source), functions, costs=costs, wanted=wanted)
+    execution = execution_of(
+        program, source, asked_of(program, source), functions, costs=costs, wanted=wanted, watch=watch
+    )
     return matched(program, source, functions, execution, progress=progress, classes=stack.classes)
 
 
@@ -104,7 +111,13 @@ def stack_errors(
 
 
 def stack_plans(
-    data: Any, queries: Sequence[EventQuery], stream: Stream, functions: Callables, *, wanted: Strategy | None = None
+    data: Any,
+    queries: Sequence[EventQuery],
+    stream: Stream,
+    functions: Callables,
+    *,
+    wanted: Strategy | None = None,
+    costs: Costs = COSTS,
 ) -> list[PlannedQuery]:
     """How every query of a stack will run; no event is read."""
     if errors := stack_errors(data, queries, stream, functions):
@@ -114,7 +127,7 @@ def stack_plans(
     for query in queries:
         program, source = stack.plan(query, functions)
         own = wanted if query is queries[-1] else None
-        execution = execution_of(program, source, asked_of(program, source), functions, wanted=own)
+        execution = execution_of(program, source, asked_of(program, source), functions, costs=costs, wanted=own)
         plans.append(PlannedQuery(program, execution.planned, functions))
         if query is not queries[-1]:
             stack.add(query, run_program(program, source.empty(), functions))

@@ -30,10 +30,14 @@ def execution_of(
     *,
     costs: Costs = COSTS,
     wanted: Strategy | None = None,
+    watch: list[Execution] | None = None,
 ) -> Execution:
-    """The run of a planned query; its plan is what `explain` shows."""
+    """The run of a planned query; its plan is what `explain` shows. `watch`: is given the run."""
     facts = facts_of(program, source, asked, functions, costs)
-    return Execution(program, facts, costs, wanted, source.database.budget)
+    execution = Execution(program, facts, costs, wanted, source.database.budget)
+    if watch is not None:
+        watch.append(execution)
+    return execution
 
 
 def facts_of(

@@ -103,7 +103,7 @@ def notes(query: str, facts: Facts, wanted: Strategy | None = None) -> str:
         (ALL_ROWS, Facts(cores=4, rows=10**6), "strategy pieces, 4 parts: "),
         (BY_KEY, Facts(cores=4), "events of partitions that lack what every match must have are left out"),
         (BY_KEY, Facts(cores=4), "candidates are counted when events are read: then the join is ordered again"),
-        (ROWS_BY_KEY, Facts(), "rows are counted when they are read: then parts and loops are chosen again"),
+        (ROWS_BY_KEY, Facts(), "rows are counted when they are read: then strategy, parts and loops are chosen again"),
         (ROWS_BY_KEY, Facts(asked=ASKED), "up to 1,024 MiB are sorted in memory; DuckDB sorts what is more"),
         (ROWS_BY_KEY, Facts(asked=ASKED, bytes=1 << 40), "rows come in order: more than 1,024 MiB are sorted with"),
         (ROWS_BY_KEY, Facts(), "sorted in memory"),

@@ -37,7 +37,7 @@ from motif.plan.constants import reads_nothing, words_of
 from motif.plan.events.program import EventProgram
 from motif.plan.outputs import FIELD, Grouped
 from motif.plan.overlaps import tell_overlaps
-from motif.plan.physical.plan import Strategy
+from motif.plan.physical.plan import PhysicalPlan, Strategy
 from motif.plan.physical.planned import PlannedQuery
 from motif.plan.planner import plan
 from motif.plan.program import Program
@@ -249,18 +249,27 @@ def no_rows(frame: DataFrame) -> DataFrame:
     return frame.sparkSession.sql("SELECT 1").select(*nulls)
 
 
-def match_frame(frame: DataFrame, query: RowQuery, wanted: Strategy | None = None) -> DataFrame:
-    """Matches of a clause over a DataFrame; where it has conditions for Spark, they are asked about now."""
+def match_frame(
+    frame: DataFrame, query: RowQuery, wanted: Strategy | None = None, watch: list[PhysicalPlan] | None = None
+) -> DataFrame:
+    """Matches of a clause over a DataFrame; where it has conditions for Spark, they are asked about now.
+
+    `watch`: is given the plan by which they are matched.
+    """
     use_unbounded_batches(frame.sparkSession)
     source = SparkSource(frame)
     tell_overlaps(query)
-    return run_program(answered(plan(query, source), source), source, wanted)
+    return run_program(answered(plan(query, source), source), source, wanted, watch)
 
 
-def run_program(program: Program, source: SparkSource, wanted: Strategy | None = None) -> DataFrame:
+def run_program(
+    program: Program, source: SparkSource, wanted: Strategy | None = None, watch: list[PhysicalPlan] | None = None
+) -> DataFrame:
     """The plan around the engine: exchange by key, match in the workers, scalars after. No job is run."""
     kinds = source.spark_types(crossing(program))
     chosen = row_plan(program, source, wanted)
+    if watch is not None:
+        watch.append(chosen.plan)
     work = matcher(program, row_layout(program, kinds), chosen.plan, chosen.costs)
     schema = leaf_schema(program.outputs.leaves, kinds)
     return with_scalars(program, in_workers(program, source, chosen, work, MATCH, schema))

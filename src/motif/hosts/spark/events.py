@@ -66,16 +66,20 @@ def match_stack(
     stream: Stream,
     functions: Callables,
     wanted: Strategy | None = None,
+    watch: list[PhysicalPlan] | None = None,
 ) -> DataFrame:
-    """Matches of the last query; the matches of those before it are events for those after them."""
+    """Matches of the last query; the matches of those before it are events for those after them.
+
+    `watch`: is given the plan of each query.
+    """
     stack = Stack(data, stream, queries)
     for name, frame in stack.inputs.items():
         if frame.isStreaming:
             raise MotifError(f"{name}: a streaming DataFrame is not a table", hint="motif.match takes it")
         use_unbounded_batches(frame.sparkSession)
     for query in queries[:-1]:
-        stack.add(query, run_program(*answered(*stack.plan(query, functions), functions), functions))
-    return run_program(*answered(*stack.plan(queries[-1], functions), functions), functions, wanted)
+        stack.add(query, run_program(*answered(*stack.plan(query, functions), functions), functions, None, watch))
+    return run_program(*answered(*stack.plan(queries[-1], functions), functions), functions, wanted, watch)
 
 
 def stack_errors(
@@ -270,10 +274,16 @@ def _mergeable(one: t.DataType, other: t.DataType) -> bool:
 
 
 def run_program(
-    program: EventProgram, source: SparkSource, functions: Callables, wanted: Strategy | None = None
+    program: EventProgram,
+    source: SparkSource,
+    functions: Callables,
+    wanted: Strategy | None = None,
+    watch: list[PhysicalPlan] | None = None,
 ) -> DataFrame:
     """Filter, exchange by key or slice, match in the workers, scalars after."""
     plan, costs, _ = event_plan(program, source, functions, wanted)
+    if watch is not None:
+        watch.append(plan)
     program, test = tested_after(program) if is_tested_after(program) else (program, None)
 
     def work(program: EventProgram, arranged: Layout, cut: Slice | None) -> Work:

@@ -74,15 +74,19 @@ query does not name would no longer move its time."""
 
 
 def match_frame(
-    frame: DataFrame, query: RowQuery, live: LiveOptions = LIVE, wanted: Strategy | None = None
+    frame: DataFrame,
+    query: RowQuery,
+    live: LiveOptions = LIVE,
+    wanted: Strategy | None = None,
+    watch: list[PhysicalPlan] | None = None,
 ) -> DataFrame:
-    """Matches of a clause over a streaming DataFrame."""
+    """Matches of a clause over a streaming DataFrame; `watch`: is given its plan."""
     prepare(frame.sparkSession, live.buckets)
     source = SparkSource(frame)
     program = plan(query, source)
     tell_overlaps(query)
     source = SparkSource(watched(frame, time_column(program, source.schema), live))
-    chain = Chain(live, wanted)
+    chain = Chain(live, wanted, watch)
     return chain.matches(program, source, Functions({}), archived_frame(live.archive))
 
 
@@ -134,12 +138,16 @@ def match_stack(
     functions: Callables,
     live: LiveOptions = LIVE,
     wanted: Strategy | None = None,
+    watch: list[PhysicalPlan] | None = None,
 ) -> DataFrame:
-    """Matches of the last query over streaming DataFrames; those of the queries before it are events for it."""
+    """Matches of the last query over streaming DataFrames; those of the queries before it are events for it.
+
+    `watch`: is given the plan of each query.
+    """
     archive = archived_stack(live.archive, data, queries, stream)
     stack = Stack(watched_inputs(data, stream.time, live), stream, queries)
     prepare(next(iter(stack.inputs.values())).sparkSession, live.buckets)
-    chain = Chain(live, wanted)
+    chain = Chain(live, wanted, watch)
     used = Functions(dict(functions), skips_errors=live.on_error == "skip")
     for query in queries[:-1]:
         stack.add(query, chain.events(*stack.plan(query, functions), used))
@@ -217,18 +225,20 @@ def prepare(session: SparkSession, buckets: int) -> None:
 class Chain:
     """The operators of one `match`, in the order of its queries."""
 
-    def __init__(self, live: LiveOptions, wanted: Strategy | None = None) -> None:
+    def __init__(
+        self, live: LiveOptions, wanted: Strategy | None = None, watch: list[PhysicalPlan] | None = None
+    ) -> None:
         self.live = live
         self.wanted = wanted
-        self.plans: list[PhysicalPlan] = []
-        """How each of the queries runs."""
+        self.watch = watch
         self.name = f"motif:{uuid.uuid4().hex[:12]}"
         self.count = 0
         self.hold = 0
 
     def events(self, program: EventProgram, source: SparkSource, functions: Functions) -> DataFrame:
         """Matches that are events for later queries."""
-        stage = self.stage(program, source, functions, KINDS[:1])
+        plan = stream_plan(program, source, buckets=self.live.buckets)
+        stage = self.stage(program, source, functions, plan, KINDS[:1])
         hold = StreamSession(stage.operator.planned).patterns.hold
         if hold is None:
             raise UnsupportedQuery(
@@ -246,17 +256,25 @@ class Chain:
         """What the user asked for."""
         if self.live.emit is not None:
             _refuse_names(program)
-        self.plans.append(
-            stream_plan(program, source, self.wanted, buckets=self.live.buckets, has_archive=archive is not None)
-        )
-        stage = self.stage(program, source, functions, tuple(kind for kind in KINDS if self.live.emits(kind)))
+        plan = stream_plan(program, source, self.wanted, buckets=self.live.buckets, has_archive=archive is not None)
+        stage = self.stage(program, source, functions, plan, tuple(kind for kind in KINDS if self.live.emits(kind)))
         return stage.result(source, archive, with_kinds=self.live.emit is not None)
 
     def stage(
-        self, program: Program | EventProgram, source: SparkSource, functions: Functions, emit: tuple[str, ...]
+        self,
+        program: Program | EventProgram,
+        source: SparkSource,
+        functions: Functions,
+        plan: PhysicalPlan,
+        emit: tuple[str, ...],
     ) -> Stage:
         """The next operator."""
         _refuse_groups(program)
+        if self.watch is not None:
+            self.watch.append(plan)
+        buckets = self.live.buckets  # state of a query without a key has always said so, though it has one bucket
+        if program.keys and plan.move is not None and plan.move.buckets is not None:
+            buckets = plan.move.buckets
         exprs = crossing(program)
         types = source.spark_types(exprs)
         planned = Planned(program, layout(program, [type_of(kind) for kind in types]), functions)
@@ -271,7 +289,7 @@ class Chain:
             late=tuple((i, expr.name) for i, expr in enumerate(exprs) if isinstance(expr, Column)),
             ticks=10 ** scale(planned.layout.order[0].type),
             hold=self.hold,
-            buckets=self.live.buckets,
+            buckets=buckets,
         )
         return Stage(operator, types)
 

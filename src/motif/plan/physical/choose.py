@@ -38,7 +38,10 @@ from motif.plan.physical.plan import (
 from motif.plan.program import Program
 
 ASKED_FOR = "asked for"
-NOT_COUNTED = "rows are counted when they are read"
+COUNTED_LATER = "rows are counted when they are read: then strategy, parts and loops are chosen again"
+COUNTED_BY_TASKS = "each task counts its rows when it has read them: then it chooses its loops again"
+CODE_LATER = "whether its loops were compiled before is asked when rows are there: then loops are chosen again"
+ORDERED_LATER = "candidates are counted when events are read: then the join is ordered again, the rarest first"
 
 
 class Chosen(NamedTuple):
@@ -63,7 +66,7 @@ def choose(
         match=_match(program, facts, costs, chosen),
         gather=_gather(program, facts, chosen),
         finish=Finish(facts.asked.result) if facts.asked.result else None,
-        open=tuple(_open(program, facts)),
+        open=tuple(_open(program, facts, costs)),
     )
 
 
@@ -222,6 +225,8 @@ def _read(facts: Facts, costs: Costs) -> Read:
 
 def _reader(facts: Facts, costs: Costs) -> Reader:
     """Who reads: DuckDB is as fast where something is computed of many rows, and leaves out what it need not read."""
+    if _is_sorted_by_host(facts, costs):
+        return Reader.HOST
     is_large = (facts.file_rows or 0) > costs.small_file_rows
     return Reader.HOST if facts.reader is Reader.ARROW and facts.computes and is_large else facts.reader
 
@@ -263,7 +268,8 @@ def _move(program: Program | EventProgram, facts: Facts, costs: Costs, chosen: C
             assert isinstance(program, EventProgram)
             return Move(Route.BY_SLICE, slice_microseconds=slice_length(program, costs), why=_slices_why(costs))
         case _ if facts.mode is not Mode.BATCH:
-            return Move(Route.BY_BUCKET, buckets=1, why="there is no key, so there is one bucket")
+            reason = ASKED_FOR if program.keys else "there is no key"
+            return Move(Route.BY_BUCKET, buckets=1, why=f"{reason}, so there is one bucket")
         case _ if facts.reader is Reader.ARROW or _small_table(program, facts, costs):
             return Move(Route.STAY, why=chosen.why)
         case _:
@@ -443,6 +449,8 @@ def _gather(program: Program | EventProgram, facts: Facts, chosen: Chosen) -> Ga
         return Gather("none", columns, why="Spark keeps no order of rows")
     if facts.mode is not Mode.BATCH:
         return Gather("canonical within each step", columns, why="a match comes out once nothing can change it")
+    if isinstance(program, Program) and not program.keys:
+        return Gather("by where a match starts", columns, why="the rows are one sequence")
     if isinstance(program, Program):
         why = "partitions come in the order of their keys"
         return Gather("by key, then by where a match starts", columns, why=why)
@@ -451,14 +459,16 @@ def _gather(program: Program | EventProgram, facts: Facts, chosen: Chosen) -> Ga
     return Gather(fired, columns, facts.cores if is_shared else 1, "by the event at which a match is decided")
 
 
-def _open(program: Program | EventProgram, facts: Facts) -> Iterator[str]:
+def _open(program: Program | EventProgram, facts: Facts, costs: Costs) -> Iterator[str]:
     """What is not known yet, and what depends on it."""
     if facts.mode is not Mode.BATCH:
         return
     if facts.rows is None:
-        yield f"{NOT_COUNTED}: then parts and loops are chosen again"
+        yield COUNTED_BY_TASKS if facts.host is Host.SPARK else COUNTED_LATER
+    elif isinstance(program, Program) and not program.asks and facts.code is None and costs.asks_for_code(facts.rows):
+        yield CODE_LATER
     if isinstance(program, EventProgram) and facts.estimates is None:
-        yield "candidates are counted when events are read: then the join is ordered again, the rarest first"
+        yield ORDERED_LATER
 
 
 def _bytes(count: int) -> str:

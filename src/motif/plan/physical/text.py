@@ -83,7 +83,7 @@ def _moves(plan: PhysicalPlan) -> Iterator[Step]:
                 f"by buckets of keys ({keys}), {move.buckets} of them (buckets=): each is matched by one task at a time"
             )
         else:
-            how = "in sequence, by one task: there is no key, so there is one bucket"
+            how = f"in sequence, by one task: {move.why}"
         yield Step("Motif packs rows, inside mapInArrow", "", (how,))
         yield Step("Spark exchanges", "", ("repartition by bucket",))
         return
