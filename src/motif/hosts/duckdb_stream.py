@@ -29,7 +29,6 @@ from motif.engine.stream.valid import is_whole_number
 from motif.engine.watermark import BEGINNING, FOREVER, after_lateness, is_past
 from motif.errors import MotifError, did_you_mean, only_ours
 from motif.hosts.arriving import Arriving, schema_of
-from motif.hosts.duckdb_events import BASE
 from motif.hosts.duckdb_link import Link, linked
 from motif.hosts.kinds import late_events, with_kinds
 from motif.hosts.stream_classes import Classes
@@ -39,6 +38,7 @@ from motif.ir.render import render_query
 from motif.ir.render_event import render_events
 from motif.lang.statement import parse_clause
 from motif.options import EventOptions, StreamOptions, is_events, parsed_queries, tell_slips
+from motif.plan.dag import BASE
 from motif.plan.overlaps import tell_overlaps
 from motif.plan.physical.choose import strategy_named
 from motif.plan.physical.plan import PhysicalPlan
