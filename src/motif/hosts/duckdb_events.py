@@ -24,7 +24,7 @@ from motif.hosts.duckdb_types import type_of
 from motif.hosts.kept_plans import kept, text_key
 from motif.ir.event import EventQuery
 from motif.ir.expr import Call, Column, Expr
-from motif.plan.dag import Columns, Node, Part, Seen, TableColumn, check_matches, dag_of, named_inputs, seen_by
+from motif.plan.dag import Columns, Node, Part, Seen, TableColumn, dag_of, named_inputs, seen_by
 from motif.plan.events.planner import bind_event_errors, plan_events
 from motif.plan.events.program import EventProgram, Mask, Stream
 from motif.plan.events.slips import (
@@ -61,7 +61,7 @@ def match_stack(
     """Matches of the last query; the matches of those before it are events for those after them."""
     stack = Stack(data, stream, queries)
     for node in stack.dag.nodes[:-1]:
-        stack.add(node, _answer(stack, node, functions, costs, None, None))
+        stack.add(_answer(stack, node, functions, costs, None, None))
     return _answer(stack, stack.dag.last, functions, costs, wanted, progress)
 
 
@@ -93,7 +93,7 @@ def stack_errors(
             if rows and not node.before:
                 tell_of_events(program, source.schema, source, node.classes)
             if node.is_followed:
-                stack.add(node, run_program(program, source.empty(), functions))
+                stack.add(run_program(program, source.empty(), functions))
     except MotifError as error:
         return [error]
     return []
@@ -113,7 +113,7 @@ def stack_plans(
         execution = execution_of(program, source, asked_of(program, source), functions, wanted=own)
         plans.append(PlannedQuery(program, execution.planned, functions))
         if node.is_followed:
-            stack.add(node, run_program(program, source.empty(), functions))
+            stack.add(run_program(program, source.empty(), functions))
     return plans
 
 
@@ -166,10 +166,9 @@ class Stack:
         """Out of which columns the events of a query are made."""
         return seen_by(self.dag, node, self.matches[: node.number])
 
-    def add(self, node: Node, matches: pa.Table) -> None:
-        """Let the matches of a query be events."""
-        check_matches(node, matches.column_names)
-        table = match_table(node.number)
+    def add(self, matches: pa.Table) -> None:
+        """Let the matches of the next query be events for those after it."""
+        table = match_table(len(self.matches))
         self.database.add(table, matches)
         self.matches.append(self._columns(table))
 

@@ -130,7 +130,7 @@ def linked(
         united = _united(stack, node, source)
         links.append(_link(program, source, asked, functions, options, united, own))
         if node.is_followed:
-            stack.add(node, links[-1].nothing)
+            stack.add(links[-1].nothing)
     return links
 
 

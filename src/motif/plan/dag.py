@@ -8,7 +8,7 @@ columns, and keeps matches as a table. It decides nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -212,19 +212,6 @@ def seen_by(dag: Dag, node: Node, matches: Sequence[Columns]) -> Seen:
         placed=_placed(stream) if node.before else (),
         matches=tuple(parts),
     )
-
-
-def check_matches(node: Node, names: Iterable[str]) -> None:
-    """Raise unless the columns of matches can be those of events."""
-    folded: dict[str, str] = {}
-    for name in names:
-        if name.casefold() in folded:
-            other = folded[name.casefold()]
-            raise QueryBindError(
-                f"matches of {node.query.name} have the columns {other} and {name}, which differ in capitals only",
-                hint="rename one of them, so that queries after it can read both",
-            )
-        folded[name.casefold()] = name
 
 
 def _of_input(name: str, dag: Dag, columns: Columns) -> Part:

@@ -89,7 +89,7 @@ def event_report(
         sample = event_sample(bound_by_query(stack, node, options.functions))
         parts.append(ClausePart(known, sample.counts, clause_data(sample, _MOST_CHARS // len(facts))))
         if node.is_followed:
-            stack.add(node, run_program(*stack.plan(node, options.functions), options.functions))
+            stack.add(run_program(*stack.plan(node, options.functions), options.functions))
     return Report(render(title, text, parts))
 
 

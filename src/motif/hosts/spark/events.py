@@ -40,7 +40,7 @@ from motif.hosts.spark.types import event_schema, type_of
 from motif.ir.event import Duration, EventQuery
 from motif.ir.expr import Call, Column, End, Expr, Literal, Verbatim, transform
 from motif.ir.types import Kind, Type
-from motif.plan.dag import Columns, Node, Part, TableColumn, check_matches, dag_of, named_inputs, seen_by
+from motif.plan.dag import Columns, Node, Part, TableColumn, dag_of, named_inputs, seen_by
 from motif.plan.events.outputs import Value
 from motif.plan.events.planner import bind_event_errors, plan_events
 from motif.plan.events.program import EventProgram, Slice, Stream
@@ -73,7 +73,7 @@ def match_stack(
             raise MotifError(f"{label}: a streaming DataFrame is not a table", hint="motif.match takes it")
         use_unbounded_batches(frame.sparkSession)
     for node in stack.dag.nodes[:-1]:
-        stack.add(node, run_program(*answered(*stack.plan(node, functions), functions), functions))
+        stack.add(run_program(*answered(*stack.plan(node, functions), functions), functions))
     return run_program(*answered(*stack.plan(stack.dag.last, functions), functions), functions, wanted)
 
 
@@ -91,7 +91,7 @@ def stack_errors(
                 tell_of_events(program, source.schema, source, node.classes)
             found = run_program(program, source, functions)
             if node.is_followed:
-                stack.add(node, found)
+                stack.add(found)
     except MotifError as error:
         return [error]
     return []
@@ -110,7 +110,7 @@ def stack_plans(
         own = None if node.is_followed else wanted
         plans.append(PlannedQuery(program, event_plan(program, source, functions, own).plan, functions))
         if node.is_followed:
-            stack.add(node, run_program(program, source, functions))
+            stack.add(run_program(program, source, functions))
     return plans
 
 
@@ -153,9 +153,8 @@ class Stack:
             events = events.selectExpr("*", *_given(seen.placed))
         return SparkSource(_united([events, *map(_part, seen.matches, before)]))
 
-    def add(self, node: Node, matches: DataFrame) -> None:
-        """Let the matches of a query be events."""
-        check_matches(node, matches.columns)
+    def add(self, matches: DataFrame) -> None:
+        """Let the matches of the next query be events for those after it."""
         self.matches.append(matches)
 
     def _kinds(self) -> dict[str, t.DataType]:

@@ -142,7 +142,7 @@ def match_stack(
     chain = Chain(live, wanted)
     used = Functions(dict(functions), skips_errors=live.on_error == "skip")
     for node in stack.dag.nodes[:-1]:
-        stack.add(node, chain.events(*stack.plan(node, functions), used))
+        stack.add(chain.events(*stack.plan(node, functions), used))
     return chain.matches(*stack.plan(stack.dag.last, functions), used, archive)
 
 
@@ -160,7 +160,7 @@ def stack_errors(
             if unknown := bind_event_errors(node.query, stack.source(node).schema):
                 return unknown
             if node.is_followed:
-                stack.add(node, chain.events(*stack.plan(node, functions), used))
+                stack.add(chain.events(*stack.plan(node, functions), used))
             else:
                 chain.matches(*stack.plan(node, functions), used, None)
     except MotifError as error:
@@ -181,7 +181,7 @@ def stack_plans(
         own = None if node.is_followed else wanted
         plans.append(PlannedQuery(program, stream_plan(program, source, own), functions))
         if node.is_followed:
-            stack.add(node, chain.events(program, source, Functions(dict(functions))))
+            stack.add(chain.events(program, source, Functions(dict(functions))))
     return plans
 
 
