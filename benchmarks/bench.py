@@ -115,7 +115,8 @@ class Bench:
         cpu, begin = tree_cpu(), time.perf_counter()
         query: Any = parsed_queries(self.query, "duckdb")
         stream = EventOptions(self.workload.time, self.workload.type, (), {}).stream
-        program, source = Stack(self.file, stream, query).plan(query[0], {})
+        stack = Stack(self.file, stream, query)
+        program, source = stack.plan(stack.dag.last, {})
         table = source.database.table(input_sql(program, source)).combine_chunks()
         measured = measurement("handed", time.perf_counter() - begin, tree_cpu() - cpu, table.num_rows)
         return [measured | {"base_mb": base, "handed_mb": table.nbytes / 1e6}]

@@ -22,9 +22,9 @@ from motif.engine.events.rows import EventRows
 from motif.engine.events.run import match_part
 from motif.engine.execution import Execution
 from motif.engine.order import arrange
-from motif.hosts.duckdb_events import BASE
 from motif.ir.event import EventQuery
 from motif.ir.expr import Call, Expr, walk
+from motif.plan.dag import BASE
 from motif.plan.events.program import EventProgram
 from motif.plan.physical.costs import PLAIN
 from motif.testing import change_fuzz

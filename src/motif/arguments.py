@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +47,24 @@ def check_tables(what: str, given: object) -> None:
             raise MotifError(f"{name!r} cannot be the name of a table", hint='give it a name: {"trades": trades}')
         if (other := taken.setdefault(name.casefold(), name)) != name:
             raise MotifError(f"tables {other} and {name} differ in capitals only", hint="rename one of them")
+
+
+def check_capitals(table: str, names: Iterable[str]) -> None:
+    """Raise unless no two columns of a table differ in capitals only."""
+    folded: dict[str, str] = {}
+    for name in names:
+        if name.casefold() in folded:
+            raise columns_alike(table, folded[name.casefold()], name)
+        folded[name.casefold()] = name
+
+
+def columns_alike(table: str, one: str, other: str) -> MotifError:
+    """What is wrong with two columns that no query can tell apart; a host might read one of them for the other."""
+    if one == other:
+        return MotifError(f"{table} has two columns {one}", hint="rename one of them")
+    return MotifError(
+        f"{table} has the columns {one} and {other}, which differ in capitals only", hint="rename one of them"
+    )
 
 
 def check_session(what: str, given: object) -> None:

@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeVar, overload
 
 from motif import limits
 from motif.arguments import check_choice, check_column, names_of, not_a_query, type_name
-from motif.errors import MotifError, QueryBindError
+from motif.errors import MotifError
 from motif.ir.event import EventQuery
 from motif.ir.query import RowQuery
 from motif.ir.render_event import render_events
@@ -20,6 +20,7 @@ from motif.lang.lexer import tokenize
 from motif.lang.snoop import event_slips, is_event_query, parse_events
 from motif.lang.snoop.duration import GLUED_UNITS, parse_duration
 from motif.limits import Limits
+from motif.plan.dag import check_followed
 from motif.plan.events.functions import VECTORIZED
 from motif.plan.events.program import Stream
 from motif.slips import tell
@@ -173,14 +174,7 @@ def parsed_queries(query: Any, dialect: Dialect) -> RowQuery | list[EventQuery]:
         parsed = list(_parsed_text(query, dialect, limits.LIMITS))
     else:
         parsed = [_parsed(part, dialect) for part in event_parts(query, dialect)]
-    for part in parsed[:-1]:
-        if part.name is None:
-            raise QueryBindError(
-                "a query that is followed by another one needs a name, or nothing can use its matches",
-                source=part.source,
-                span=part.pattern.span,
-                hint="begin it with DEFINE name, or end it with RETURN name(...)",
-            )
+    check_followed(parsed)
     return parsed
 
 

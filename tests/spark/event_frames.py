@@ -81,7 +81,8 @@ def numbered(
 
     rows = [{**event, NUMBER: number} for number, event in enumerate(events)]
     frame = spark.createDataFrame(to_arrow(rows, {**columns, NUMBER: "BIGINT"}))
-    program, source = Stack(frame, stream, [query]).plan(query, functions or {})
+    stack = Stack(frame, stream, [query])
+    program, source = stack.plan(stack.dag.last, functions or {})
     program = carrying(program, NUMBER)
     if hidden_key is not None:
         program = carrying(program, hidden_key)

@@ -119,7 +119,8 @@ def test_without_a_key_the_answer_is_that_in_process(spark: SparkSession) -> Non
     local = frame.withColumn("ts", frame["ts"].cast("timestamp_ntz"))
     frames = {}
     for name, query in UNKEYED.items():
-        program, _ = Stack(frame, Stream(), [parsed := parse_events(query, "spark")]).plan(parsed, {})
+        stack = Stack(frame, Stream(), [parse_events(query, "spark")])
+        program, _ = stack.plan(stack.dag.last, {})
         assert (why_not_slices(program) is not None) == (name in IN_ONE_TASK), name
         frames[name] = motif.match(frame, query)
     frames["sequence, no zone"] = motif.match(local, UNKEYED["sequence"])

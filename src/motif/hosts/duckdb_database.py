@@ -14,6 +14,7 @@ import duckdb
 import pyarrow as pa
 
 from motif import limits
+from motif.arguments import columns_alike
 from motif.engine.budget import Budget
 from motif.errors import LimitExceeded, MotifError, QueryDataError
 from motif.hosts.csv_dates import ambiguous_dates
@@ -21,7 +22,7 @@ from motif.hosts.duckdb_lineage import Columns, unchanged
 from motif.hosts.duckdb_refused import Refused, Room, beyond_limits, first_line, room
 from motif.hosts.duckdb_safety import Unsafe, judged
 from motif.hosts.frames import dataset_of, is_dataset, is_path, stays, to_arrow
-from motif.hosts.given import alike, given_column, is_kept, readable, zones_of
+from motif.hosts.given import given_column, is_kept, readable, zones_of
 from motif.hosts.given_files import Files, files_of, is_remote, literal, reader_of
 from motif.hosts.interrupt import answered, heard
 from motif.hosts.kept_plans import kept, version_of
@@ -313,7 +314,7 @@ def _check_capitals(connection: duckdb.DuckDBPyConnection, view: str, path: str)
     for name in names:
         own, _, number = name.rpartition("_")
         if number.isdecimal() and own not in names and own.casefold() in folded:
-            raise alike(path, folded[own.casefold()], own)
+            raise columns_alike(path, folded[own.casefold()], own)
 
 
 def _check_width(path: str) -> None:

@@ -3,30 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from motif.arguments import check_tables
 from motif.engine.arrays import Array
 from motif.engine.events.functions import Functions
 from motif.engine.events.parallel import match_events
 from motif.engine.events.rows import bindable
 from motif.engine.execution import Execution
 from motif.engine.order import crossing, layout
-from motif.errors import MotifError, MotifWarning, QueryBindError, did_you_mean
+from motif.errors import MotifError, MotifWarning
 from motif.hosts.duckdb import DuckSource, columns_sql, final_columns, output_sql, planned, row_sql, user_errors
 from motif.hosts.duckdb_database import Database, Progress, quoted
 from motif.hosts.duckdb_plans import crossing_of, execution_of
 from motif.hosts.duckdb_rows import rows_in_memory
-from motif.hosts.given_files import literal
+from motif.hosts.duckdb_types import type_of
 from motif.hosts.kept_plans import kept, text_key
 from motif.ir.event import EventQuery
-from motif.ir.expr import Call, Column
-from motif.plan.events.places import RANK, START, first_names, last_names, total_order
+from motif.ir.expr import Call, Column, Expr
+from motif.plan.dag import Columns, Node, Part, Seen, TableColumn, dag_of, named_inputs, seen_by
 from motif.plan.events.planner import bind_event_errors, plan_events
 from motif.plan.events.program import EventProgram, Mask, Stream
 from motif.plan.events.slips import (
@@ -45,8 +43,6 @@ from motif.plan.physical.planned import PlannedQuery
 from motif.plan.unmet import tell_unmet
 from motif.slips import tell
 
-BASE = "__motif_events"
-"""The table of events where there is one input without a name."""
 LOOKED_AT = 1 << 16
 """Events that are looked at together."""
 Callables = Mapping[str, Callable[..., Any]]
@@ -68,26 +64,26 @@ def match_stack(
     `watch`: is given the run of each query.
     """
     stack = Stack(data, stream, queries)
-    for query in queries[:-1]:
-        stack.add(query, _answer(stack, query, functions, costs, None, None, watch))
-    return _answer(stack, queries[-1], functions, costs, wanted, progress, watch)
+    for node in stack.dag.nodes[:-1]:
+        stack.add(_answer(stack, node, functions, costs, None, None, watch))
+    return _answer(stack, stack.dag.last, functions, costs, wanted, progress, watch)
 
 
 def _answer(
     stack: Stack,
-    query: EventQuery,
+    node: Node,
     functions: Callables,
     costs: Costs,
     wanted: Strategy | None,
     progress: Progress | None,
     watch: list[Execution] | None,
 ) -> pa.Table:
-    program, source = stack.plan(query, functions)
+    program, source = stack.plan(node, functions)
     check_bare_names(program, source.schema, source)
     execution = execution_of(
         program, source, asked_of(program, source), functions, costs=costs, wanted=wanted, watch=watch
     )
-    return matched(program, source, functions, execution, progress=progress, classes=stack.classes)
+    return matched(program, source, functions, execution, progress=progress, classes=node.classes)
 
 
 def stack_errors(
@@ -96,15 +92,15 @@ def stack_errors(
     """What is wrong with queries whose text is fine; earlier ones are run over no events. `rows`: events are read."""
     try:
         stack = Stack(data, stream, queries)
-        for query in queries:
-            source = stack.source(query)
-            if unknown := bind_event_errors(query, source.schema):
+        for node in stack.dag.nodes:
+            source = stack.source(node)
+            if unknown := bind_event_errors(node.query, source.schema):
                 return unknown
-            program, source = stack.plan(query, functions)
-            if rows and not stack.composites:
-                tell_of_events(program, source.schema, source, stack.classes)
-            if query is not queries[-1]:
-                stack.add(query, run_program(program, source.empty(), functions))
+            program, source = stack.plan(node, functions)
+            if rows and not node.before:
+                tell_of_events(program, source.schema, source, node.classes)
+            if node.is_followed:
+                stack.add(run_program(program, source.empty(), functions))
     except MotifError as error:
         return [error]
     return []
@@ -124,162 +120,98 @@ def stack_plans(
         raise errors[0]
     stack = Stack(data, stream, queries)
     plans = []
-    for query in queries:
-        program, source = stack.plan(query, functions)
-        own = wanted if query is queries[-1] else None
+    for node in stack.dag.nodes:
+        program, source = stack.plan(node, functions)
+        own = wanted if node is stack.dag.last else None
         execution = execution_of(program, source, asked_of(program, source), functions, costs=costs, wanted=own)
         plans.append(PlannedQuery(program, execution.planned, functions))
-        if query is not queries[-1]:
-            stack.add(query, run_program(program, source.empty(), functions))
+        if node.is_followed:
+            stack.add(run_program(program, source.empty(), functions))
     return plans
 
 
 class Stack:
-    """The events that queries see: the input, and the matches of queries before."""
+    """The events that queries see as tables of a database: the inputs, and the matches of queries before."""
 
     def __init__(self, data: Any, stream: Stream, queries: Sequence[EventQuery]) -> None:
-        self.inputs = dict(data) if isinstance(data, Mapping) else {BASE: data}
-        if not self.inputs:
-            raise MotifError("there are no events: the mapping is empty", hint='give an input: {"payments": payments}')
-        check_tables("the events", self.inputs)
-        self.named = isinstance(data, Mapping)
-        self.stream = stream
-        self.database = Database(self.inputs)
-        self.composites: list[tuple[str, str]] = []
-        """Class and table of matches that are events."""
-        self.last = queries[-1]
-        self._described: dict[str, list[tuple[str, str]]] = {}
-        self.known: dict[str, str] = {}
-        """Columns of all inputs of a stack of queries, and their types: events are ordered by them."""
-        if len(queries) > 1:
-            everything = f"({self._inputs(self.inputs)})"
-            self.known = dict(self._columns(f"SELECT * FROM {everything}"))
-            schema = DuckSource(self.database, "", everything).schema
-            self.stream = replace(stream, total=total_order(queries, self._typed(stream), schema))
+        inputs = named_inputs(data)
+        self.database = Database(inputs)
+        columns = {name: self._columns(name) for name in inputs}
+        self.dag = dag_of(queries, columns, stream, is_named=isinstance(data, Mapping))
+        self.matches: list[Columns] = []
+        """Columns of the matches of each query so far."""
 
-    @property
-    def classes(self) -> frozenset[str]:
-        """Classes that are there even if no event has them."""
-        return frozenset((*(self.inputs if self.named else ()), *(name for name, _ in self.composites)))
-
-    def plan(self, query: EventQuery, functions: Callables) -> tuple[EventProgram, DuckSource]:
-        """Check the query against its events and compile it."""
-        key = text_key(
-            query, self.named, self.stream, tuple(self.composites), frozenset(functions), self._is_followed(query)
-        )
-        [(program, source)] = planned(self.database, key, lambda: [self._planned(query, functions)])
+    def plan(self, node: Node, functions: Callables) -> tuple[EventProgram, DuckSource]:
+        """Check a query against its events and compile it."""
+        key = text_key(node.query, node, self.dag.columns, tuple(self.matches), frozenset(functions))
+        [(program, source)] = planned(self.database, key, lambda: [self._planned(node, functions)])
         tell_any_events(program.query, program.stream.type)
         return program, source
 
-    def _planned(self, query: EventQuery, functions: Callables) -> tuple[EventProgram, DuckSource]:
-        source = self.source(query)
-        return self.planned(query, source, functions), source
+    def _planned(self, node: Node, functions: Callables) -> tuple[EventProgram, DuckSource]:
+        source = self.source(node)
+        return self.planned(node, source, functions), source
 
-    def planned(self, query: EventQuery, source: DuckSource, functions: Callables) -> EventProgram:
-        """The query compiled for events as those of the stack."""
-        stream = self._typed(self.stream)
-        if self.composites:
-            stream = replace(stream, start=START)
-        program = plan_events(query, source, stream, functions, is_followed=self._is_followed(query))
+    def planned(self, node: Node, source: DuckSource, functions: Callables) -> EventProgram:
+        """A query compiled for events as those of the stack."""
+        program = plan_events(node.query, source, node.stream, functions, is_followed=node.is_followed)
         if not program.outputs.is_plain:  # lets DuckDB look at the items before any row is read
             run_program(program, source.empty(), functions)
         return program
 
-    def _is_followed(self, query: EventQuery) -> bool:
-        """Whether its matches are events for others."""
-        return query is not self.last and query.name is not None
-
-    def _typed(self, stream: Stream) -> Stream:
-        """Of several inputs, their names are classes."""
-        return replace(stream, type="type") if self.named and stream.type is None else stream
-
-    def source(self, query: EventQuery) -> DuckSource:
+    def source(self, node: Node) -> DuckSource:
         """The events of a query as one table."""
-        if not self.composites and not self.named:
-            return DuckSource(self.database, "", quoted(BASE))
-        self._check_columns()
-        inputs = self._inputs(self._chosen(query))
-        if not self.composites:
-            return DuckSource(self.database, "", f"({inputs}) AS events")
-        parts = [self._placed(inputs), *(self._composite(name, table) for name, table in self.composites)]
-        return DuckSource(self.database, "", f"({' UNION ALL BY NAME '.join(parts)}) AS events")
+        seen = self.seen(node)
+        if seen.is_one_table:
+            return DuckSource(self.database, "", quoted(seen.inputs[0][0]))
+        events = " UNION ALL BY NAME ".join(_part_sql(part, quoted(name)) for name, part in seen.inputs)
+        if seen.lacking:
+            kinds = self._kinds()
+            nulls = [f"CAST(NULL AS {kinds[name]}) AS {quoted(name)}" for name in seen.lacking]
+            events = f"SELECT *, {', '.join(nulls)} FROM ({events})"
+        if seen.placed:
+            events = f"SELECT *, {_given_sql(seen.placed)} FROM ({events})"
+        tables = (quoted(match_table(number)) for number in range(len(seen.matches)))
+        matches = map(_part_sql, seen.matches, tables)
+        return DuckSource(self.database, "", f"({' UNION ALL BY NAME '.join([events, *matches])}) AS events")
 
-    def _inputs(self, names: Iterable[str]) -> str:
-        events = " UNION ALL BY NAME ".join(map(self._input, names))
-        if not self.stream.total:
-            return events
-        own = {column.casefold() for column, _ in self._columns(events)}
-        lacking = [(name, kind) for name, kind in self.known.items() if name.casefold() not in own]
-        nulls = "".join(f", CAST(NULL AS {kind}) AS {quoted(name)}" for name, kind in lacking)
-        return f"SELECT *{nulls} FROM ({events})" if lacking else events
+    def seen(self, node: Node) -> Seen:
+        """Out of which columns the events of a query are made."""
+        return seen_by(self.dag, node, self.matches[: node.number])
 
-    def _columns(self, select: str) -> list[tuple[str, str]]:
-        """Names and types of a query's columns; those of a table are asked for by every query of a stack."""
-        if select not in self._described:
-            self._described[select] = self.database.describe(select)
-        return self._described[select]
-
-    def _placed(self, inputs: str) -> str:
-        """Events that are no matches, with what they are ordered by where matches stand between them."""
-        total, stream = [row_sql(expr) for expr in self.stream.total], self.stream
-        names = [*last_names(stream), *first_names(stream)]
-        own = "".join(f", {value} AS {name}" for name, value in zip(names, total * 2, strict=True))
-        return f"SELECT *, NULL AS {START}, NULL AS {RANK}{own} FROM ({inputs})"
-
-    def _chosen(self, query: EventQuery) -> list[str]:
-        if not self.named or query.input is None:
-            return list(self.inputs)
-        known = {name.casefold(): name for name in self.inputs}
-        if query.input.casefold() not in known:
-            raise QueryBindError(
-                f"there is no input {query.input}", hint=did_you_mean(query.input, self.inputs) or "leave it out"
-            )
-        return [known[query.input.casefold()]]
-
-    def _input(self, name: str) -> str:
-        columns = {column.casefold() for column, _ in self._columns(f"SELECT * FROM {quoted(name)}")}
-        kind = self.stream.type or "type"
-        own_class = "" if kind.casefold() in columns or not self.named else f", {literal(name)} AS {quoted(kind)}"
-        return f"SELECT *{own_class} FROM {quoted(name)}"
-
-    def _composite(self, name: str, table: str) -> str:
-        kind = self.stream.type or "type"
-        replaced = {kind.casefold(), self.stream.time.casefold(), "event", "match_start", "match_end"}
-        columns = [column for column, _ in self._columns(f"SELECT * FROM {quoted(table)}")]
-        kept = "".join(f"{quoted(column)}, " for column in columns if column.casefold() not in replaced)
-        return (
-            f"SELECT {kept}{literal(name)} AS {quoted(kind)}, "
-            f"match_end AS {quoted(self.stream.time)}, match_start AS {START} FROM {quoted(table)}"
-        )
-
-    def _check_columns(self) -> None:
-        """A name must mean the same type in every input; DuckDB would make both text without a word."""
-        seen: dict[str, tuple[str, str]] = {}
-        tables = [(name, name) for name in self.inputs] + self.composites
-        for label, table in tables:
-            for column, kind in self._columns(f"SELECT * FROM {quoted(table)}"):
-                other, known = seen.setdefault(column.casefold(), (label, kind))
-                if _family(kind) != _family(known) and column not in ("event", "match_start", "match_end"):
-                    raise QueryBindError(
-                        f"column {column} is {kind.lower()} in {label} and {known.lower()} in {other}",
-                        hint="rename or CAST one of them, so that events can be merged",
-                    )
-
-    def add(self, query: EventQuery, matches: pa.Table) -> None:
-        """Let the matches of a query be events."""
-        if query.name is None:
-            raise QueryBindError(
-                "a query that is followed by another one needs a name, or nothing can use its matches",
-                hint="begin it with DEFINE name, or end it with RETURN name(...)",
-            )
-        table = f"__motif_composite_{len(self.composites)}"
+    def add(self, matches: pa.Table) -> None:
+        """Let the matches of the next query be events for those after it."""
+        table = match_table(len(self.matches))
         self.database.add(table, matches)
-        self.composites.append((query.name, table))
+        self.matches.append(self._columns(table))
+
+    def _columns(self, table: str) -> Columns:
+        """Columns of a table; of one that has not changed DuckDB is asked once."""
+
+        def described() -> Columns:
+            found = self.database.describe(f"SELECT * FROM {quoted(table)}")
+            return tuple(TableColumn(name, type_of(kind), kind) for name, kind in found)
+
+        return kept(self.database.state, ("columns", table), lambda: (described(), True))
+
+    def _kinds(self) -> dict[str, str]:
+        """DuckDB's types of the columns that all inputs have together."""
+        every = " UNION ALL BY NAME ".join(f"SELECT * FROM {quoted(name)}" for name in self.dag.read)
+        return dict(self.database.describe(every))
 
 
-def _family(kind: str) -> str:
-    numbers = ("INT", "FLOAT", "DOUBLE", "DECIMAL", "HUGE")
-    return "number" if any(word in kind for word in numbers) and "(" not in kind.replace("DECIMAL(", "") else kind
+def match_table(number: int) -> str:
+    """The table with the matches of a query, by its number in the stack."""
+    return f"__motif_composite_{number}"
+
+
+def _part_sql(part: Part, table: str) -> str:
+    given = [_given_sql(part.given)] if part.given else []
+    return f"SELECT {', '.join([*map(quoted, part.kept), *given])} FROM {table}"
+
+
+def _given_sql(given: Iterable[tuple[str, Expr]]) -> str:
+    return ", ".join(f"{row_sql(expr)} AS {quoted(name)}" for name, expr in given)
 
 
 def _have_times(program: EventProgram, source: DuckSource) -> bool:

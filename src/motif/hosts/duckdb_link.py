@@ -19,13 +19,14 @@ from motif.errors import MotifError
 from motif.hosts.duckdb import DuckSource, final_columns, no_leaves, user_errors
 from motif.hosts.duckdb import asked_of as asked_of_rows
 from motif.hosts.duckdb_database import Database, quoted
-from motif.hosts.duckdb_events import BASE, Stack, asked_of
+from motif.hosts.duckdb_events import Stack, asked_of, match_table
 from motif.hosts.duckdb_measures import computed_here
 from motif.hosts.given import check_schema
 from motif.hosts.united import United
 from motif.ir.event import EventQuery
 from motif.ir.query import RowQuery
 from motif.options import EventOptions, StreamOptions
+from motif.plan.dag import BASE, Node
 from motif.plan.events.program import EventProgram
 from motif.plan.physical.costs import PLAIN
 from motif.plan.physical.facts import Asked
@@ -53,8 +54,6 @@ class Link:
     """The same of what comes out."""
     united: United | None
     """Of a later query of a stack: its events without the host, for `local`."""
-    composites: list[tuple[str, str]]
-    """Classes of the matches of the queries before, and the tables as which DuckDB sees them."""
 
     def taken(self, name: str, table: pa.Table, schemas: Mapping[str, pa.Schema]) -> pa.Table:
         """What the session takes of new rows of an input."""
@@ -70,8 +69,7 @@ class Link:
     ) -> pa.Table:
         """What the session of a later query takes of new rows of an input, and of new matches of queries before."""
         if self.local is not None and self.united is not None:
-            composites = [(self.composites[n][0], found) for n, found in matches.items()]
-            found = self.local.without_host(self.united.events(table, composites))
+            found = self.local.without_host(self.united.events(table, matches))
             if found is not None:
                 return found
         self.show(name, table, schemas, matches)
@@ -90,7 +88,7 @@ class Link:
             shown = table if other == name and table is not None else schema.empty_table()
             database.add(other, shown, is_fixed=True)
         for number, found in (matches or {}).items():
-            database.add(self.composites[number][1], found, is_fixed=True)
+            database.add(match_table(number), found, is_fixed=True)
 
     def rows(self) -> pa.Table:
         with user_errors(self.planned.program.query.source):
@@ -126,12 +124,13 @@ def linked(
     patterns = [query for query in queries if isinstance(query, EventQuery)]
     stack = Stack(data, events.stream, patterns)
     links: list[Link] = []
-    for query in patterns:
-        program, source = stack.plan(query, functions.registered)
-        asked, own = asked_of(program, source), wanted if query is patterns[-1] else None
-        links.append(_link(program, source, asked, functions, options, stack, own))
-        if query is not patterns[-1]:
-            stack.add(query, links[-1].nothing)
+    for node in stack.dag.nodes:
+        program, source = stack.plan(node, functions.registered)
+        asked, own = asked_of(program, source), None if node.is_followed else wanted
+        united = _united(stack, node, source)
+        links.append(_link(program, source, asked, functions, options, united, own))
+        if node.is_followed:
+            stack.add(links[-1].nothing)
     return links
 
 
@@ -149,7 +148,7 @@ def _link(
     asked: Asked,
     functions: Functions,
     options: StreamOptions,
-    stack: Stack | None,
+    united: United | None,
     wanted: Strategy | None,
 ) -> Link:
     time = time_column(program, source.schema)
@@ -158,10 +157,6 @@ def _link(
     arranged = layout(program, source.types_of(crossing(program)))
     planned = Planned(program, arranged, functions, empty.schema, asked, wanted)
     session = StreamSession(planned, timeouts=options.emits("timeout"))
-    composites = [] if stack is None else list(stack.composites)
-    united = None
-    if composites and stack is not None and not stack.named:
-        united = United.of(source.database.table(source.select("*")).schema, stack.stream)
     rows = source.database.original(BASE) if source.relation == quoted(BASE) else None
     if united is not None:
         rows = united.schema.empty_table()
@@ -184,8 +179,14 @@ def _link(
         local,
         computed_here(program, source, leaves, nothing),
         united,
-        composites,
     )
+
+
+def _united(stack: Stack, node: Node, source: DuckSource) -> United | None:
+    """How events are made without the host, of a later query over an input without a name."""
+    if stack.dag.is_named or not node.before:
+        return None
+    return United.of(source.database.table(source.select("*")).schema, stack.seen(node))
 
 
 def _no_leaves(program: Program | EventProgram, source: DuckSource, empty: pa.Table) -> pa.Table:

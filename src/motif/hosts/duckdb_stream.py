@@ -29,7 +29,6 @@ from motif.engine.stream.valid import is_whole_number
 from motif.engine.watermark import BEGINNING, FOREVER, after_lateness, is_past
 from motif.errors import MotifError, did_you_mean, only_ours
 from motif.hosts.arriving import Arriving, schema_of
-from motif.hosts.duckdb_events import BASE
 from motif.hosts.duckdb_link import Link, linked
 from motif.hosts.kinds import late_events, with_kinds
 from motif.hosts.stream_classes import Classes
@@ -39,6 +38,7 @@ from motif.ir.render import render_query
 from motif.ir.render_event import render_events
 from motif.lang.statement import parse_clause
 from motif.options import EventOptions, StreamOptions, is_events, parsed_queries, tell_slips
+from motif.plan.dag import BASE
 from motif.plan.overlaps import tell_overlaps
 from motif.plan.physical.choose import strategy_named
 from motif.plan.physical.plan import PhysicalPlan
@@ -178,7 +178,7 @@ class Stream:
         if len(self.links) == 1:
             return table, None
         first = self.links[0].session
-        times = table.column(self.links[0].time)
+        times = self._times(table)
         late = np.zeros(table.num_rows, bool)
         late[numpy_of(flat(times.is_valid()))] = is_past(first.times_of(times), self.watermark)
         if not late.any():
@@ -293,8 +293,13 @@ class Stream:
         return with_kinds(matches, link.finished(emitted.timeouts), late, self.options)
 
     def _latest(self, table: pa.Table) -> int:
-        times = self.links[0].session.times_of(table.column(self.links[0].time))
+        times = self.links[0].session.times_of(self._times(table))
         return int(times.max()) if len(times) else BEGINNING
+
+    def _times(self, table: pa.Table) -> pa.ChunkedArray:
+        """When the events of an input were; inputs may write the name of that column in other capitals."""
+        time = self.links[0].time.casefold()
+        return table.column(next(name for name in table.column_names if name.casefold() == time))
 
     def _input(self, name: str | None) -> str:
         if name is None and len(self.schemas) == 1:

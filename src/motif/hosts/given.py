@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from motif.arguments import check_capitals
 from motif.engine.arrays import arrow, flat, interval_lengths, null_flags, numpy_of, plain_type
 from motif.errors import MotifError, QueryDataError
 
@@ -104,7 +105,7 @@ def readable(name: str, table: pa.Table, *, is_fixed: bool = False) -> pa.Table:
 
 def check_schema(name: str, schema: pa.Schema) -> None:
     """Raises `MotifError` for a column that DuckDB does not take, or does not tell from another one."""
-    _check_names(name, schema.names)
+    check_capitals(_called(name), schema.names)
     for column in schema:
         if _readable(column.type) is None:
             what = f"takes at most {MOST_DIGITS} digits" if pa.types.is_decimal(column.type) else "has no such type"
@@ -137,23 +138,6 @@ def _are_microseconds(values: pa.ChunkedArray) -> bool:
     """Whether no value is between two microseconds."""
     parts = [numpy_of(part.view(pa.int64()))[null_flags(part) == 0] for part in values.chunks]
     return not any(bool((part % 1_000).any()) for part in parts)
-
-
-def _check_names(table: str, names: list[str]) -> None:
-    folded: dict[str, str] = {}
-    for name in names:
-        if name.casefold() in folded:
-            raise alike(_called(table), folded[name.casefold()], name)
-        folded[name.casefold()] = name
-
-
-def alike(table: str, one: str, other: str) -> MotifError:
-    """DuckDB would rename one of the columns, and read the other one in its place."""
-    if one == other:
-        return MotifError(f"{table} has two columns {one}", hint="rename one of them")
-    return MotifError(
-        f"{table} has the columns {one} and {other}, and DuckDB does not tell capitals apart", hint="rename one of them"
-    )
 
 
 def _called(table: str) -> str:

@@ -2,57 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import chain
 
 import pyarrow as pa
 
 from motif.engine.arrays import as_type, flat
-from motif.ir.expr import Column
-from motif.plan.events.places import START, first_names, last_names
-from motif.plan.events.program import Stream
-
-_NO_ATTRIBUTES = frozenset({"event", "match_start", "match_end"})
-"""Columns of matches that are no attributes of the event that a match is."""
+from motif.ir.expr import Column, Literal
+from motif.plan.dag import Part, Seen
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """Rows that are events."""
+class Shape:
+    """Where the columns of events come from, by their folded names: columns of rows, or constants."""
 
-    rows: pa.Table
     places: Mapping[str, str]
-    """Columns of events that are others of the rows."""
-    own: Mapping[str, str]
-    """Those that are called as they are; by their folded names."""
-    name: str | None
-    """The class of matches."""
+    constants: Mapping[str, object]
 
-    def column(self, name: str, kind: pa.DataType) -> pa.Array:
+    @classmethod
+    def of(cls, part: Part) -> Shape | None:
+        """None where a host has to compute a column."""
+        places, constants = {name.casefold(): name for name in part.kept}, dict[str, object]()
+        for name, expr in part.given:
+            match expr:
+                case Column(name=own):
+                    places[name.casefold()] = own
+                case Literal(value=value):
+                    constants[name.casefold()] = value
+                case _:
+                    return None
+        return cls(places, constants)
+
+    def column(self, rows: pa.Table, name: str, kind: pa.DataType) -> pa.Array:
         """A column of the events; NULL where the rows have none."""
-        place = self.places.get(name) or self.own.get(name)
-        return pa.nulls(self.rows.num_rows, kind) if place is None else as_type(flat(self.rows.column(place)), kind)
+        if name in self.places:
+            return as_type(flat(rows.column(self.places[name])), kind)
+        value = self.constants.get(name)
+        return pa.nulls(rows.num_rows, kind) if value is None else pa.array([value] * rows.num_rows, kind)
 
 
 @dataclass(frozen=True, slots=True)
 class Events:
     """New rows and new matches."""
 
-    parts: list[Part]
+    parts: list[tuple[pa.Table, Shape]]
     num_rows: int
     kinds: Mapping[str, pa.DataType]
-    kind: str
-    """The column of the class, folded."""
 
     def column(self, name: str) -> pa.Array:
         """One after the other, as DuckDB would have them."""
         kind, folded = self.kinds[name], name.casefold()
-        columns = [
-            part.column(folded, kind)
-            if part.name is None or folded != self.kind
-            else pa.array([part.name] * part.rows.num_rows, kind)
-            for part in self.parts
-        ]
+        columns = [shape.column(rows, folded, kind) for rows, shape in self.parts]
         if len(columns) == 1:
             return columns[0]
         return pa.concat_arrays(columns) if columns else pa.nulls(0, kind)
@@ -60,38 +61,26 @@ class Events:
 
 @dataclass(frozen=True, slots=True)
 class United:
-    """What events look like, and where their columns come from."""
+    """What the events of a query look like, and where their columns come from."""
 
     schema: pa.Schema
     kinds: Mapping[str, pa.DataType]
-    kind: str
-    of_rows: Mapping[str, str]
-    of_matches: Mapping[str, str]
+    of_rows: Shape
+    of_matches: tuple[Shape, ...]
 
     @classmethod
-    def of(cls, schema: pa.Schema, stream: Stream) -> United | None:
-        """None where a host has to compute what events are ordered by."""
-        asked = [expr.name for expr in stream.total if isinstance(expr, Column)]
-        if len(asked) < len(stream.total):
+    def of(cls, schema: pa.Schema, seen: Seen) -> United | None:
+        """Of one input; None where a host has to compute what events are ordered by."""
+        [(_, part)] = seen.inputs
+        of_rows = Shape.of(Part(part.kept, (*part.given, *seen.placed)))
+        of_matches = [shape for shape in map(Shape.of, seen.matches) if shape is not None]
+        if of_rows is None or len(of_matches) < len(seen.matches):
             return None
-        names = (*last_names(stream), *first_names(stream))
-        of_matches = {stream.time.casefold(): "match_end", START: "match_start"}
-        kinds = dict(zip(schema.names, schema.types, strict=True))
-        kind = (stream.type or "type").casefold()
-        return cls(schema, kinds, kind, dict(zip(names, asked * 2, strict=True)), of_matches)
+        return cls(schema, dict(zip(schema.names, schema.types, strict=True)), of_rows, tuple(of_matches))
 
-    def events(self, rows: pa.Table | None, matches: Sequence[tuple[str, pa.Table]]) -> Events:
-        """New rows, and matches of each class."""
-        parts = [
-            Part(found, self.of_matches, _folded(found, _NO_ATTRIBUTES), name)
-            for name, found in matches
-            if found.num_rows
-        ]
-        if rows is not None and rows.num_rows:
-            parts.insert(0, Part(rows, self.of_rows, _folded(rows), None))
-        return Events(parts, sum(part.rows.num_rows for part in parts), self.kinds, self.kind)
-
-
-def _folded(table: pa.Table, but: frozenset[str] = frozenset()) -> dict[str, str]:
-    known = ((name.casefold(), name) for name in table.column_names)
-    return {folded: name for folded, name in known if folded not in but}
+    def events(self, rows: pa.Table | None, matches: Mapping[int, pa.Table]) -> Events:
+        """New rows, and new matches by the number of their query."""
+        found = ((table, self.of_matches[number]) for number, table in matches.items())
+        every = chain([] if rows is None else [(rows, self.of_rows)], found)
+        parts = [(table, shape) for table, shape in every if table.num_rows]
+        return Events(parts, sum(table.num_rows for table, _ in parts), self.kinds)

@@ -85,11 +85,11 @@ def event_report(
     facts = list(planned_facts(stack_plans(data, queries, options.stream, options.functions)))
     stack = Stack(data, options.stream, queries)
     parts = []
-    for query, known in zip(queries, facts, strict=True):
-        sample = event_sample(bound_by_query(stack, query, options.functions))
+    for node, known in zip(stack.dag.nodes, facts, strict=True):
+        sample = event_sample(bound_by_query(stack, node, options.functions))
         parts.append(ClausePart(known, sample.counts, clause_data(sample, _MOST_CHARS // len(facts))))
-        if query is not queries[-1]:
-            stack.add(query, run_program(*stack.plan(query, options.functions), options.functions))
+        if node.is_followed:
+            stack.add(run_program(*stack.plan(node, options.functions), options.functions))
     return Report(render(title, text, parts))
 
 

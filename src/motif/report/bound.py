@@ -17,6 +17,7 @@ from motif.hosts.duckdb_events import Callables, Stack, run_program
 from motif.hosts.frames import to_arrow
 from motif.ir.event import EventQuery, Item
 from motif.ir.expr import Aggregate, At, Column, Expr, walk
+from motif.plan.dag import Node
 from motif.plan.events.program import EventProgram
 
 _EVENTS, _ROW = "__motif_report_events", "_motif_row"
@@ -42,12 +43,13 @@ class Bound:
     variable: Array
 
 
-def bound_by_query(stack: Stack, query: EventQuery, functions: Callables) -> Bound:
+def bound_by_query(stack: Stack, node: Node, functions: Callables) -> Bound:
     """Run a query over the events of its stack, which are numbered for it."""
-    events = stack.database.table(stack.source(query).select("*"))
+    query = node.query
+    events = stack.database.table(stack.source(node).select("*"))
     stack.database.add(_EVENTS, events.append_column(_ROW, pa.array(np.arange(events.num_rows))))
     source = DuckSource(stack.database, "", _EVENTS)
-    program = stack.planned(_numbered(query), source, functions)
+    program = stack.planned(replace(node, query=_numbered(query), is_followed=False), source, functions)
     found = run_program(program, source, functions)
     variables = tuple(event.var for event in query.events())
     own = events.drop_columns([name for name in events.column_names if name.startswith("__motif_")])

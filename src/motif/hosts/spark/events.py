@@ -21,7 +21,7 @@ from pyspark.sql import types as t
 from motif.engine.events.functions import Functions
 from motif.engine.order import Layout, crossing, layout
 from motif.engine.told import Told
-from motif.errors import MotifError, QueryBindError, did_you_mean
+from motif.errors import MotifError
 from motif.hosts.spark.asking import ASK, Questions, settled
 from motif.hosts.spark.asking import Condition as Asking
 from motif.hosts.spark.batch import (
@@ -40,8 +40,8 @@ from motif.hosts.spark.types import event_schema, type_of
 from motif.ir.event import Duration, EventQuery
 from motif.ir.expr import Call, Column, End, Expr, Literal, Verbatim, transform
 from motif.ir.types import Kind, Type
+from motif.plan.dag import Columns, Node, Part, TableColumn, dag_of, named_inputs, seen_by
 from motif.plan.events.outputs import Value
-from motif.plan.events.places import START, first_names, last_names, total_order
 from motif.plan.events.planner import bind_event_errors, plan_events
 from motif.plan.events.program import EventProgram, Slice, Stream
 from motif.plan.events.slips import may_be_square, tell_any_events, tell_of_events, tell_square_of_many
@@ -55,8 +55,6 @@ SLICE = "__motif_slice"
 """The column that says for which time slice a copy of an event is."""
 MATCH = "motif_match_events"
 """What Spark shows as the name of the step that matches."""
-_COMPOSITE = ("event", "match_start", "match_end")
-"""Columns of matches that are no attributes of the event that a match is."""
 Callables = Mapping[str, Callable[..., Any]]
 
 
@@ -75,11 +73,12 @@ def match_stack(
     stack = Stack(data, stream, queries)
     for name, frame in stack.inputs.items():
         if frame.isStreaming:
-            raise MotifError(f"{name}: a streaming DataFrame is not a table", hint="motif.match takes it")
+            label = name if stack.dag.is_named else "the events"
+            raise MotifError(f"{label}: a streaming DataFrame is not a table", hint="motif.match takes it")
         use_unbounded_batches(frame.sparkSession)
-    for query in queries[:-1]:
-        stack.add(query, run_program(*answered(*stack.plan(query, functions), functions), functions, None, watch))
-    return run_program(*answered(*stack.plan(queries[-1], functions), functions), functions, wanted, watch)
+    for node in stack.dag.nodes[:-1]:
+        stack.add(run_program(*answered(*stack.plan(node, functions), functions), functions, None, watch))
+    return run_program(*answered(*stack.plan(stack.dag.last, functions), functions), functions, wanted, watch)
 
 
 def stack_errors(
@@ -88,15 +87,15 @@ def stack_errors(
     """What is wrong with queries whose text is fine; Spark analyses, no event is read unless `rows` is set."""
     try:
         stack = Stack(data, stream, queries)
-        for query in queries:
-            if unknown := bind_event_errors(query, stack.source(query).schema):
+        for node in stack.dag.nodes:
+            if unknown := bind_event_errors(node.query, stack.source(node).schema):
                 return unknown
-            program, source = stack.plan(query, functions)
-            if rows and not stack.composites:
-                tell_of_events(program, source.schema, source, stack.classes)
+            program, source = stack.plan(node, functions)
+            if rows and not node.before:
+                tell_of_events(program, source.schema, source, node.classes)
             found = run_program(program, source, functions)
-            if query is not queries[-1]:
-                stack.add(query, found)
+            if node.is_followed:
+                stack.add(found)
     except MotifError as error:
         return [error]
     return []
@@ -110,12 +109,12 @@ def stack_plans(
         raise errors[0]
     stack = Stack(data, stream, queries)
     plans = []
-    for query in queries:
-        program, source = stack.plan(query, functions)
-        own = wanted if query is queries[-1] else None
+    for node in stack.dag.nodes:
+        program, source = stack.plan(node, functions)
+        own = None if node.is_followed else wanted
         plans.append(PlannedQuery(program, event_plan(program, source, functions, own).plan, functions))
-        if query is not queries[-1]:
-            stack.add(query, run_program(program, source, functions))
+        if node.is_followed:
+            stack.add(run_program(program, source, functions))
     return plans
 
 
@@ -123,113 +122,63 @@ def stack_plans(
 
 
 class Stack:
-    """The events that queries see: the input, and the matches of queries before."""
+    """The events that queries see as DataFrames: the inputs, and the matches of queries before."""
 
     def __init__(self, data: Any, stream: Stream, queries: Sequence[EventQuery]) -> None:
-        self.named = isinstance(data, Mapping)
-        self.inputs: dict[str, DataFrame] = dict(data) if isinstance(data, Mapping) else {"the events": data}
-        if not self.inputs:
-            raise MotifError("there are no events: the mapping is empty", hint='give an input: {"payments": payments}')
+        self.inputs: dict[str, DataFrame] = named_inputs(data)
+        is_named = isinstance(data, Mapping)
         for name, frame in self.inputs.items():
-            _check_input(name, frame)
-        self.stream = stream
-        self.composites: list[tuple[str, DataFrame]] = []
-        """Class and matches that are events."""
-        self.last = queries[-1]
-        self.known: dict[str, t.DataType] = {}
-        """Columns of all inputs of a stack of queries, and their types: events are ordered by them."""
-        if len(queries) > 1:
-            everything = self._inputs(self.inputs)
-            self.known = {field.name: field.dataType for field in everything.schema.fields}
-            total = total_order(queries, self._typed(stream), SparkSource(everything).schema)
-            self.stream = replace(stream, total=total)
+            _check_input(name if is_named else "the events", frame)
+        columns = {name: _columns(frame) for name, frame in self.inputs.items()}
+        self.dag = dag_of(queries, columns, stream, is_named=is_named)
+        self.matches: list[DataFrame] = []
+        """The matches of each query so far."""
 
-    def plan(self, query: EventQuery, functions: Callables) -> tuple[EventProgram, SparkSource]:
-        source = self.source(query)
-        stream = self._typed(self.stream)
-        if self.composites:
-            stream = replace(stream, start=START)
-        program = plan_events(query, source, stream, functions, is_followed=self._is_followed(query))
+    def plan(self, node: Node, functions: Callables) -> tuple[EventProgram, SparkSource]:
+        """Check a query against its events and compile it."""
+        source = self.source(node)
+        program = plan_events(node.query, source, node.stream, functions, is_followed=node.is_followed)
         tell_any_events(program.query, program.stream.type)
         if may_be_square(program) and _are_many(program, source):
             tell_square_of_many(program)
         return program, source
 
-    @property
-    def classes(self) -> frozenset[str]:
-        """Classes that are there even if no event has them."""
-        return frozenset((*(self.inputs if self.named else ()), *(name for name, _ in self.composites)))
-
-    def _is_followed(self, query: EventQuery) -> bool:
-        """Whether its matches are events for others."""
-        return query is not self.last and query.name is not None
-
-    def _typed(self, stream: Stream) -> Stream:
-        """Of several inputs, their names are classes."""
-        return replace(stream, type="type") if self.named and stream.type is None else stream
-
-    def source(self, query: EventQuery) -> SparkSource:
+    def source(self, node: Node) -> SparkSource:
         """The events of a query as one DataFrame."""
-        composites = [(name, self._composite(name, frame)) for name, frame in self.composites]
-        chosen = self._chosen(query)
-        _check_columns([*((name, self._input(name)) for name in chosen), *composites])
-        events = self._inputs(chosen)
-        if not composites:
-            return SparkSource(events)
-        return SparkSource(_united([self._placed(events), *(frame for _, frame in composites)]))
+        before = self.matches[: node.number]
+        seen = seen_by(self.dag, node, list(map(_columns, before)))
+        if seen.is_one_table:
+            return SparkSource(self.inputs[seen.inputs[0][0]])
+        events = _united([_part(part, self.inputs[name]) for name, part in seen.inputs])
+        if seen.lacking:
+            kinds = self._kinds()
+            events = events.select("*", *(f.lit(None).cast(kinds[name]).alias(name) for name in seen.lacking))
+        if seen.placed:
+            events = events.selectExpr("*", *_given(seen.placed))
+        return SparkSource(_united([events, *map(_part, seen.matches, before)]))
 
-    def _inputs(self, names: Iterable[str]) -> DataFrame:
-        events = _united([self._input(name) for name in names])
-        own = {column.casefold() for column in events.columns}
-        lacking = [(name, kind) for name, kind in self.known.items() if name.casefold() not in own]
-        return events.select("*", *(f.lit(None).cast(kind).alias(name) for name, kind in lacking))
+    def add(self, matches: DataFrame) -> None:
+        """Let the matches of the next query be events for those after it."""
+        self.matches.append(matches)
 
-    def _placed(self, events: DataFrame) -> DataFrame:
-        """Events that are no matches, with what they are ordered by where matches stand between them."""
-        total, stream = [row_sql(expr) for expr in self.stream.total], self.stream
-        names = [*last_names(stream), *first_names(stream)]
-        return events.selectExpr("*", *(f"{value} AS {name}" for name, value in zip(names, total * 2, strict=True)))
+    def _kinds(self) -> dict[str, t.DataType]:
+        """Spark's types of the columns that all inputs have together."""
+        every = _united([self.inputs[name] for name in self.dag.read])
+        return {field.name: field.dataType for field in every.schema.fields}
 
-    def _chosen(self, query: EventQuery) -> list[str]:
-        if not self.named or query.input is None:
-            return list(self.inputs)
-        known = {name.casefold(): name for name in self.inputs}
-        if query.input.casefold() not in known:
-            raise QueryBindError(
-                f"there is no input {query.input}", hint=did_you_mean(query.input, self.inputs) or "leave it out"
-            )
-        return [known[query.input.casefold()]]
 
-    @property
-    def _kind(self) -> str:
-        return self.stream.type or "type"
+def _columns(frame: DataFrame) -> Columns:
+    return tuple(
+        TableColumn(field.name, type_of(field.dataType), field.dataType.simpleString()) for field in frame.schema.fields
+    )
 
-    def _input(self, name: str) -> DataFrame:
-        frame = self.inputs[name]
-        known = self._kind.casefold() in {column.casefold() for column in frame.columns}
-        if known or not self.named:
-            return frame
-        return frame.selectExpr("*", f"{row_sql(Literal(name))} AS {quoted(self._kind)}")
 
-    def _composite(self, name: str, frame: DataFrame) -> DataFrame:
-        """Matches as events: of their class, at their end."""
-        given = {
-            self._kind: row_sql(Literal(name)),
-            self.stream.time: "match_end",
-            START: "match_start",
-        }
-        taken = {column.casefold() for column in (*given, *_COMPOSITE)}
-        own = [quoted(column) for column in frame.columns if column.casefold() not in taken]
-        return frame.selectExpr(*own, *(f"{value} AS {quoted(column)}" for column, value in given.items()))
+def _part(part: Part, frame: DataFrame) -> DataFrame:
+    return frame.selectExpr(*map(quoted, part.kept), *_given(part.given))
 
-    def add(self, query: EventQuery, matches: DataFrame) -> None:
-        """Let the matches of a query be events."""
-        if query.name is None:
-            raise QueryBindError(
-                "a query that is followed by another one needs a name, or nothing can use its matches",
-                hint="begin it with DEFINE name, or end it with RETURN name(...)",
-            )
-        self.composites.append((query.name, matches))
+
+def _given(given: Iterable[tuple[str, Expr]]) -> list[str]:
+    return [f"{row_sql(expr)} AS {quoted(name)}" for name, expr in given]
 
 
 def _are_many(program: EventProgram, source: SparkSource) -> bool:
@@ -248,26 +197,6 @@ def _check_input(name: str, frame: Any) -> None:
             f"{name} is a {type(frame).__name__}, other inputs are Spark DataFrames",
             hint="make it one with spark.createDataFrame, or give tables only",
         )
-
-
-def _check_columns(parts: Sequence[tuple[str, DataFrame]]) -> None:
-    """A name must mean the same type in every input; Spark would cast one of them without a word."""
-    seen: dict[str, tuple[str, t.DataType]] = {}
-    for label, frame in parts:
-        for field in frame.schema.fields if len(parts) > 1 else ():
-            other, known = seen.setdefault(field.name.casefold(), (label, field.dataType))
-            if not _mergeable(field.dataType, known):
-                raise QueryBindError(
-                    f"column {field.name} is {field.dataType.simpleString()} in {label}"
-                    f" and {known.simpleString()} in {other}",
-                    hint="rename or CAST one of them, so that events can be merged",
-                )
-
-
-def _mergeable(one: t.DataType, other: t.DataType) -> bool:
-    if isinstance(one, t.NullType) or isinstance(other, t.NullType):
-        return True
-    return one == other or (isinstance(one, t.NumericType) and isinstance(other, t.NumericType))
 
 
 # -- the plan around the engine

@@ -149,9 +149,9 @@ def match_stack(
     prepare(next(iter(stack.inputs.values())).sparkSession, live.buckets)
     chain = Chain(live, wanted, watch)
     used = Functions(dict(functions), skips_errors=live.on_error == "skip")
-    for query in queries[:-1]:
-        stack.add(query, chain.events(*stack.plan(query, functions), used))
-    return chain.matches(*stack.plan(queries[-1], functions), used, archive)
+    for node in stack.dag.nodes[:-1]:
+        stack.add(chain.events(*stack.plan(node, functions), used))
+    return chain.matches(*stack.plan(stack.dag.last, functions), used, archive)
 
 
 def stack_errors(
@@ -164,13 +164,13 @@ def stack_errors(
         stack = Stack(data, stream, queries)
         chain = Chain(LIVE)
         used = Functions(dict(functions))
-        for query in queries:
-            if unknown := bind_event_errors(query, stack.source(query).schema):
+        for node in stack.dag.nodes:
+            if unknown := bind_event_errors(node.query, stack.source(node).schema):
                 return unknown
-            if query is queries[-1]:
-                chain.matches(*stack.plan(query, functions), used, None)
+            if node.is_followed:
+                stack.add(chain.events(*stack.plan(node, functions), used))
             else:
-                stack.add(query, chain.events(*stack.plan(query, functions), used))
+                chain.matches(*stack.plan(node, functions), used, None)
     except MotifError as error:
         return [error]
     return []
@@ -184,12 +184,12 @@ def stack_plans(
         raise errors[0]
     stack, chain = Stack(data, stream, queries), Chain(LIVE)
     plans = []
-    for query in queries:
-        program, source = stack.plan(query, functions)
-        own = wanted if query is queries[-1] else None
+    for node in stack.dag.nodes:
+        program, source = stack.plan(node, functions)
+        own = None if node.is_followed else wanted
         plans.append(PlannedQuery(program, stream_plan(program, source, own), functions))
-        if query is not queries[-1]:
-            stack.add(query, chain.events(program, source, Functions(dict(functions))))
+        if node.is_followed:
+            stack.add(chain.events(program, source, Functions(dict(functions))))
     return plans
 
 

@@ -52,7 +52,8 @@ def archived_stack(archive: Any, data: Any, queries: Sequence[EventQuery], strea
                 raise MotifError(f"there is an archive of {name}, but no stream {name}", hint="give both the same name")
     for name, frame in archive.items() if isinstance(archive, Mapping) else [("archive=", archive)]:
         _check_table(name, frame)
-    return Stack(archive, stream, queries).source(queries[0])
+    stack = Stack(archive, stream, queries)
+    return stack.source(stack.dag.last)
 
 
 def _check_table(name: str, frame: Any) -> None:
