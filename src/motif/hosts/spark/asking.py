@@ -57,7 +57,7 @@ class Condition:
     text: str
     """Of the query."""
 
-    def sql(self) -> str:
+    def truth(self) -> str:
         """In Spark's dialect; names of columns are ours."""
         return f"CAST({render_row_sql(self.expr, lambda name: name, 'spark')} AS BOOLEAN)"
 
@@ -173,7 +173,7 @@ def _computed(session: SparkSession, condition: Condition, values: Sequence[pa.A
     if not count:
         return []
     # Of a date and days this makes NULL whatever fails, which nothing else in Spark does for any expression.
-    days = f"coalesce(CAST({condition.sql()} AS INT), {NULL})"
+    days = f"coalesce(CAST({condition.truth()} AS INT), {NULL})"
     try:
         found = _asked(session, condition, values, f"unix_date(try_add(DATE '1970-01-01', {days}))")
     except PySparkException:  # a function of the user in Python fails all the same
@@ -188,7 +188,7 @@ def _computed(session: SparkSession, condition: Condition, values: Sequence[pa.A
 def _failure(session: SparkSession, condition: Condition, values: Sequence[pa.Array]) -> QueryDataError:
     """What Spark has to say of values on which a condition fails."""
     try:
-        _asked(session, condition, values, condition.sql())
+        _asked(session, condition, values, condition.truth())
     except PySparkException as error:
         message, hint = message_and_hint(str(error))
     else:
