@@ -104,6 +104,7 @@ fuzz: $(READY) ## N=... random queries against the reference matcher
 	$(PY) -m motif.testing.mutation_fuzz --cases $(N)
 	$(PY) -m motif.testing.wide_fuzz --cases $(N)
 	$(PY) -m motif.testing.event_wide_fuzz --cases $(N)
+	MOTIF_PLANS=500 $(PY) -m pytest -q -n $(JOBS) tests/test_random_plans.py
 
 fuzz-text: $(READY) java ## N=... random hostile texts, in process and on Spark: nothing is run, read, written or set
 	$(PY) -m motif.testing.text_fuzz --cases $(N)

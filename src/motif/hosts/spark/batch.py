@@ -43,6 +43,7 @@ from motif.plan.planner import plan
 from motif.plan.program import Program
 from motif.plan.row_exprs import as_on_one_row
 from motif.plan.source import Answers, HostRefusal, QueryRefusal, Verdict
+from motif.plan.stream import time_column
 from motif.plan.unmet import MOST_VALUES, tell_of_rows
 
 _MATCH, _ROW = "__motif_match", "__motif_row"
@@ -402,6 +403,8 @@ def statement_errors(statement: Statement, session: SparkSession, *, rows: bool 
             source = SparkSource(frame)
             program = plan(clause.query, source)
             tell_overlaps(clause.query)
+            if frame.isStreaming:
+                time_column(program, source.schema)
             if rows and not frame.isStreaming:
                 tell_of_rows(program, source)
                 program = answered(program, source) if clause is not statement.clauses[-1] else program
@@ -437,6 +440,8 @@ def clause_errors(frame: DataFrame, query: RowQuery, *, rows: bool = False) -> l
             return unknown
         program = plan(query, source)
         tell_overlaps(query)
+        if frame.isStreaming:
+            time_column(program, source.schema)
         if rows and not frame.isStreaming:
             tell_of_rows(program, source)
         run_program(program, source)
