@@ -239,7 +239,7 @@ def run(
         following.refuse_with_follow(on_spark=host is Host.SPARK, report=report, output=output, limit=limit)
         from motif.cli import follow as stream
 
-        stream.follow(stream.Task(text, paths, options, live, output, limit))
+        stream.follow(stream.Task(text, paths, options, live, output, limit, strategy))
         return
     live.refuse_for_tables()
     tables = table_files(paths, csv)

@@ -48,6 +48,7 @@ class Task:
     options: FollowOptions
     output: Path | None
     limit: int
+    strategy: str | None = None
 
     @property
     def of_events(self) -> bool:
@@ -96,7 +97,7 @@ class Task:
         if not self.of_events:
             for name, frame in frames.items():
                 add_view(name, frame)
-            return motif.sql(self.text, spark=session, lateness=late, emit=emit)
+            return motif.sql(self.text, spark=session, lateness=late, emit=emit, strategy=self.strategy)
         queries = parsed_queries(self.text, "spark")
         assert isinstance(queries, list)
         given = self.events
@@ -110,6 +111,7 @@ class Task:
             lateness=late,
             emit=emit,
             on_error="skip" if self.options.on_error is OnError.SKIP else "fail",
+            strategy=self.strategy,
         )
 
 

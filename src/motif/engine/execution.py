@@ -90,6 +90,13 @@ class Execution:
         count = rows if self.facts.rows is None else self.facts.rows
         return choices.loops(count, lambda: code_of(natives()), self.costs, self.effort)[0]
 
+    def pushing(self, rows: int, steps: int) -> Running:
+        """How the join of one push over so many kept events runs, after so many steps as plain Python."""
+        planned = self.plan.match.loops
+        if planned in (Running.COMPILED, Running.PLAIN):
+            return planned
+        return choices.of_push(rows, steps, self.costs, self.effort)
+
     def compiles(self, rows: int, natives: Natives, effort: int = 1) -> bool:
         """Whether a loop beside the matching is a compiled one: its rows decide, as it counts no steps."""
         return choices.loops(rows, lambda: code_of(natives()), self.costs, effort)[0] is Running.COMPILED

@@ -21,7 +21,7 @@ from motif.hosts.duckdb_database import Database, Progress, quoted
 from motif.hosts.duckdb_plans import crossing_of, execution_of
 from motif.hosts.duckdb_rows import rows_in_memory
 from motif.hosts.duckdb_types import type_of
-from motif.hosts.kept_plans import kept, text_key
+from motif.hosts.kept_plans import COLUMNS, kept, text_key
 from motif.ir.event import EventQuery
 from motif.ir.expr import Call, Column, Expr
 from motif.plan.dag import Columns, Node, Part, Seen, TableColumn, dag_of, named_inputs, seen_by
@@ -192,7 +192,7 @@ class Stack:
             found = self.database.describe(f"SELECT * FROM {quoted(table)}")
             return tuple(TableColumn(name, type_of(kind), kind) for name, kind in found)
 
-        return kept(self.database.state, ("columns", table), lambda: (described(), True))
+        return kept(self.database.state, ("columns", table), lambda: (described(), True), COLUMNS)
 
     def _kinds(self) -> dict[str, str]:
         """DuckDB's types of the columns that all inputs have together."""

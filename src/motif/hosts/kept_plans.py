@@ -18,9 +18,16 @@ SETTLED_SECONDS = 2.0
 """File systems tell changes apart that are so far from each other."""
 
 _PLANS: dict[Hashable, Any] = {}
+COLUMNS: dict[Hashable, Any] = {}
+"""What a host said of the columns of tables; for `kept`, beside the plans, so that these are not let go for it."""
 
 
-def kept(state: Hashable | None, query: Hashable | None, plan: Callable[[], tuple[T, bool]]) -> T:
+def kept(
+    state: Hashable | None,
+    query: Hashable | None,
+    plan: Callable[[], tuple[T, bool]],
+    among: dict[Hashable, Any] | None = None,
+) -> T:
     """What `plan` gave for the same query over tables in the same state, or gives now.
 
     It also says whether that will hold the next time. None: neither may be taken for another one.
@@ -28,14 +35,15 @@ def kept(state: Hashable | None, query: Hashable | None, plan: Callable[[], tupl
     if state is None or query is None:
         return plan()[0]
     key = (state, query, limits.LIMITS)
-    found: T | None = _PLANS.pop(key, None)
+    among = _PLANS if among is None else among
+    found: T | None = among.pop(key, None)
     if found is None:
         found, is_lasting = plan()
         if not is_lasting:
             return found
-    _PLANS[key] = found  # as the last one
-    for oldest in list(_PLANS)[:-MOST_PLANS]:
-        _PLANS.pop(oldest, None)
+    among[key] = found  # as the last one
+    for oldest in list(among)[:-MOST_PLANS]:
+        among.pop(oldest, None)
     return found
 
 

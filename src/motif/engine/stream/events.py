@@ -189,7 +189,7 @@ class EventPatterns:
         if self.functions.registered:
             rows.let_pass(_masks(table))
         alive = 1 - numpy_of(flat(table.column(CONSUMED)))
-        running = self._running(rows.count)
+        running = self.execution.pushing(rows.count, self.plain_steps)
         try:
             with compile_aside(wanted=self._can_wait(rows.count)):
                 matches, left = self._find(rows, step, alive, running)
@@ -204,16 +204,6 @@ class EventPatterns:
         if not step.is_last:
             self._put(table, rows.bounds, step.now)
         return leaves_by_end(rows, matches) if len(matches) else None
-
-    def _running(self, events: int) -> Running:
-        """How joins over so many events run: compiled once those of all steps so far would have been worth it."""
-        planned, costs = self.execution.plan.match.loops, self.execution.costs
-        if planned in (Running.COMPILED, Running.PLAIN):
-            return planned
-        if events <= costs.small_step_rows:
-            return Running.PLAIN
-        is_due = self.plain_steps >= costs.plain_steps * self.execution.effort
-        return Running.COMPILED if is_due else Running.PLAIN_FIRST
 
     def _can_wait(self, events: int) -> bool:
         """Whether a step is done in plain Python until its loop is there; functions of users are not asked twice."""

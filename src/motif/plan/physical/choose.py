@@ -91,6 +91,8 @@ def _names() -> str:
 
 def _strategy(program: Program | EventProgram, facts: Facts, costs: Costs, wanted: Strategy | None) -> Chosen:
     """What the caller asks for, if it is exact; else the first of those that are exact and pay."""
+    if _is_sorted_by_host(facts, costs):
+        return Chosen(Strategy.SEQUENTIAL, "DuckDB sorts the rows, and they are matched as it gives them out")
     if wanted is not None:
         if reason := why_not(wanted, program, facts):
             raise _refused(wanted, program, facts, reason)
@@ -401,6 +403,13 @@ def is_due(steps: int, code: Callable[[], Code], costs: Costs, effort: int = 1) 
     if steps >= costs.plain_steps * effort:
         return True
     return steps >= costs.kept_plain_steps and code() is not Code.ABSENT
+
+
+def of_push(rows: int, steps: int, costs: Costs, effort: int = 1) -> Running:
+    """How the join of one push over so many kept events runs; `steps`: that were plain Python in all pushes before."""
+    if rows <= costs.small_step_rows:
+        return Running.PLAIN
+    return Running.COMPILED if steps >= costs.plain_steps * effort else Running.PLAIN_FIRST
 
 
 def _loops_by_rows(costs: Costs, effort: int) -> str:

@@ -44,7 +44,7 @@ def why_not(strategy: Strategy, program: Program | EventProgram, facts: Facts) -
         case Strategy.SEQUENTIAL:
             return None
         case Strategy.PARTITIONS | Strategy.BUCKETS:
-            return None if program.keys else f"there is no key: {_key_hint(program)}"
+            return None if program.keys else _why_no_key(program)
         case Strategy.PIECES:
             assert isinstance(program, Program)
             return why_not_pieces(program)
@@ -65,9 +65,9 @@ def _where(facts: Facts) -> str:
     return ("on Spark" if facts.host is Host.SPARK else "in process") + stream
 
 
-def _key_hint(program: Program | EventProgram) -> str:
+def _why_no_key(program: Program | EventProgram) -> str:
     if isinstance(program, EventProgram):
-        return "no attribute is equal in all events of a match"
+        return "there is no key, for no attribute is equal in all events of a match"
     return "there is no PARTITION BY"
 
 
