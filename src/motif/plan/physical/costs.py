@@ -94,6 +94,9 @@ class Costs:
     worth_leaving_out: float = 0.3
     """A smaller share of the events is not left out: to move the others takes longer."""
 
+    cells_per_event: int = 16
+    """Pairs of a partition and a stretch of time for each event at most: beyond, stretches far apart share them."""
+
     # -- reading in process
 
     small_file_rows: int = 125_000
