@@ -19,7 +19,7 @@ import pytest
 
 import motif
 from motif import api
-from motif.engine.events import joins, neighbours, promising
+from motif.engine.events import joins, promising
 from motif.engine.execution import Execution
 from motif.engine.threads import on_threads
 from motif.errors import LimitExceeded, MotifError, QueryBindError, QueryDataError, UnsupportedQuery
@@ -521,7 +521,7 @@ def test_events_that_are_alone_are_left_out(query: str, left: list[int], compile
 def test_events_without_neighbours_change_nothing(monkeypatch: pytest.MonkeyPatch, query: str, far: bool) -> None:
     """`far`: stretches that are far apart share their place."""
     events = many(60_000, 600)
-    monkeypatch.setattr(neighbours, "CELLS_PER_EVENT", 1 if far else 16)
+    plain = replace(PLAIN, cells_per_event=1 if far else 16)
     asked: list[int] = []
     found = promising.with_neighbours
 
@@ -531,11 +531,11 @@ def test_events_without_neighbours_change_nothing(monkeypatch: pytest.MonkeyPatc
         return places
 
     monkeypatch.setattr(promising, "with_neighbours", noted)
-    some = api.match(events, query, costs=PLAIN)
+    some = api.match(events, query, costs=plain)
     assert 0 < asked[0] < (60_000 if far else 30_000)
-    assert api.match(events, query, costs=replace(PLAIN, leaving_out_effort=0)).equals(some)
+    assert api.match(events, query, costs=replace(plain, leaving_out_effort=0)).equals(some)
     assert asked[1] == asked[0], "by compiled loops"
-    assert api.match(events, query, costs=replace(PLAIN, worth_leaving_out=1.1)).equals(some), "nothing is left out"
+    assert api.match(events, query, costs=replace(plain, worth_leaving_out=1.1)).equals(some), "nothing is left out"
     assert some.num_rows > 1
 
 

@@ -18,14 +18,9 @@ from motif.engine.events.matches import EventMatches, Lists
 from motif.engine.events.rows import EventRows
 from motif.ir.types import Kind, Type
 from motif.kernels.build import identity_loops
+from motif.plan.physical.costs import COSTS
 from motif.plan.scalar import Lane, lane
 
-FEW = 4
-"""So many matches are faster hashed one by one: a stream gives one at a time."""
-WORTH_HASHING = 8
-"""By loops, all events are hashed where one in so many may be in a match: to find those takes longer."""
-REPEATED = 32
-"""Texts that are codes are hashed once each where they come so often on average: few are hashed in vain."""
 NULL, STEP = 0x9E3779B97F4A7C15, 0xD1342543DE82EF95
 MIXERS = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB))
 LAST_SHIFT = 31
@@ -43,7 +38,8 @@ def hashed_by_loops(rows: EventRows, matches: EventMatches) -> bool:
 
 def match_ids(rows: EventRows, matches: EventMatches, *, by_loops: bool, hashes: Array | None = None) -> Array:
     """One signed 64-bit number per match; `by_loops`: compiled ones; `hashes` of the events, if they are known."""
-    if 0 < len(matches) <= FEW and len(matches.items) <= FEW:
+    few = rows.execution.costs.few_ids
+    if 0 < len(matches) <= few and len(matches.items) <= few:
         return _few_ids(rows, matches)
     if hashes is None:
         hashes = event_hashes(rows, matches, by_loops=by_loops)
@@ -71,7 +67,8 @@ def _hashed_by_loop(variables: Sequence[str], matches: EventMatches, hashes: Arr
 
 def event_hashes(rows: EventRows, matches: EventMatches, *, by_loops: bool) -> Array:
     """Hashes of the events that are in a match, or of all, and one for no event."""
-    if by_loops and len(matches) * len(rows.program.variables) * WORTH_HASHING > rows.count:
+    worth_it = rows.execution.costs.hashed_events
+    if by_loops and len(matches) * len(rows.program.variables) * worth_it > rows.count:
         return np.append(_hashes_at(rows, None, by_loops=True), _NULL)
     used = _used(matches, rows.count)
     hashes = np.zeros(rows.count + 1, np.uint64)
@@ -119,25 +116,25 @@ def _hashes_at(rows: EventRows, positions: Array | None, *, by_loops: bool) -> A
             array = taken(array, positions)
         if by_loops:
             loop, _ = identity_loops()
-            loop(_CONSTANTS, _unsigned(array, kind), null_flags(array), hashes)
+            loop(_CONSTANTS, _unsigned(array, kind, rows.execution.costs.repeated_texts), null_flags(array), hashes)
         else:
-            hashes = _mixed(hashes * _STEP + _value_hashes(array, kind))
+            hashes = _mixed(hashes * _STEP + _value_hashes(array, kind, rows.execution.costs.repeated_texts))
     ordinals = _ordinals(rows)
     if ordinals is None:
         return hashes
     return hashes + (ordinals if positions is None else ordinals[positions]).astype(np.uint64)
 
 
-def _value_hashes(array: pa.Array, kind: Type) -> Array:
-    hashes = _mixed(_unsigned(array, kind) + np.uint64(1))
+def _value_hashes(array: pa.Array, kind: Type, repeated: int = COSTS.repeated_texts) -> Array:
+    hashes = _mixed(_unsigned(array, kind, repeated) + np.uint64(1))
     return np.where(null_flags(array) == 1, _NULL, hashes) if array.null_count else hashes
 
 
-def _unsigned(array: pa.Array, kind: Type) -> Array:
+def _unsigned(array: pa.Array, kind: Type, repeated: int) -> Array:
     """A number for each value, whatever for NULL."""
     if pa.types.is_null(array.type):
         return np.zeros(len(array), np.uint64)
-    return _text_hashes(array) if lane(kind) is Lane.CODE else _bits(array, kind)
+    return _text_hashes(array, repeated) if lane(kind) is Lane.CODE else _bits(array, kind)
 
 
 def _bits(array: pa.Array, kind: Type) -> Array:
@@ -150,8 +147,8 @@ def _bits(array: pa.Array, kind: Type) -> Array:
     return np.ascontiguousarray(numbers).view(np.uint64)
 
 
-def _text_hashes(array: pa.Array) -> Array:
-    are_few = pa.types.is_dictionary(array.type) and len(array.dictionary) * REPEATED <= len(array)
+def _text_hashes(array: pa.Array, repeated: int) -> Array:
+    are_few = pa.types.is_dictionary(array.type) and len(array.dictionary) * repeated <= len(array)
     codes = array if are_few else encoded(decoded(array), plain_type(array.type))  # of some rows, not of all texts
     digests = [_text_hash(value) for value in codes.dictionary.to_pylist()]
     table = np.array(digests or [0], np.uint64)

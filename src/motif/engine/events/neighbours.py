@@ -20,11 +20,10 @@ from motif.engine.times import moments
 from motif.ir.event import Duration
 from motif.kernels.build import neighbours_loop
 from motif.plan.events.program import EventProgram
+from motif.plan.physical.costs import COSTS
 
 FEW_NEIGHBOURS = 1.0
 """Looked at only where an event has fewer in three stretches, on average."""
-CELLS_PER_EVENT = 16
-"""A byte for each partition and stretch, but no more than this: then stretches that are far apart share them."""
 LEAST_STRETCHES = 4
 """So that the three are never the same ones."""
 TOO_FAR = 1 << 61
@@ -43,14 +42,14 @@ class Cells:
     partitions: int
 
     @classmethod
-    def of(cls, times: Array, window: int, partitions: int, few: float) -> Cells | None:
+    def of(cls, times: Array, window: int, partitions: int, few: float, cells_per_event: int) -> Cells | None:
         """None where there are not so few events in three stretches."""
         low, high = int(times.min()), int(times.max())
         shift = window.bit_length()
         if high - low >= TOO_FAR or (3 * len(times)) << shift > few * partitions * (high - low):
             return None
         wanted = ((high - low) >> shift) + 1
-        room = max(CELLS_PER_EVENT * len(times) // partitions, LEAST_STRETCHES)
+        room = max(cells_per_event * len(times) // partitions, LEAST_STRETCHES)
         stretches = max(min(1 << wanted.bit_length(), 1 << (room.bit_length() - 1)), LEAST_STRETCHES)
         return cls(low, shift, stretches, partitions)
 
@@ -60,14 +59,20 @@ class Cells:
 
 
 def with_neighbours(
-    program: EventProgram, events: pa.Table, group: Array, *, compiled: bool, few: float = FEW_NEIGHBOURS
+    program: EventProgram,
+    events: pa.Table,
+    group: Array,
+    *,
+    compiled: bool,
+    few: float = FEW_NEIGHBOURS,
+    cells_per_event: int = COSTS.cells_per_event,
 ) -> Array | None:
     """Places of events that are not alone; None where that would be most. `group`: the numbers of partitions."""
     within, kind = program.query.within, program.types[program.time]
     if not isinstance(within, Duration) or program.start is not None or not len(group):
         return None
     times = moments(to_lanes(flat(events.column(program.time)), kind), kind)
-    cells = Cells.of(times, within.microseconds * ticks_of(program), int(group.max()) + 1, few)
+    cells = Cells.of(times, within.microseconds * ticks_of(program), int(group.max()) + 1, few, cells_per_event)
     if cells is None:
         return None
     needs = Needs.of(program)

@@ -40,7 +40,7 @@ def promising(program: EventProgram, events: pa.Table, group: Array, execution: 
     by_loops = execution.compiles(len(group), lambda: loops, costs.leaving_out_effort)
     if are_small:
         return with_a_chance(program, events, group, worth_it=most, compiled=by_loops)
-    places = with_neighbours(program, events, group, compiled=by_loops)
+    places = with_neighbours(program, events, group, compiled=by_loops, cells_per_event=costs.cells_per_event)
     if places is None or len(places) >= most * len(group):
         return events, group
     _, numbers = np.unique(group[places], return_inverse=True)

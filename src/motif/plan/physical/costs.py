@@ -94,6 +94,18 @@ class Costs:
     worth_leaving_out: float = 0.3
     """A smaller share of the events is not left out: to move the others takes longer."""
 
+    cells_per_event: int = 16
+    """Pairs of a partition and a stretch of time for each event at most: beyond, stretches far apart share them."""
+
+    # -- numbers of matches
+
+    few_ids: int = 4
+    """So many matches are faster hashed one by one: a stream gives one at a time."""
+    hashed_events: int = 8
+    """By loops, all events are hashed where one in so many may be in a match: to find those takes longer."""
+    repeated_texts: int = 32
+    """Texts that are codes are hashed once each where they come so often on average: few are hashed in vain."""
+
     # -- reading in process
 
     small_file_rows: int = 125_000
