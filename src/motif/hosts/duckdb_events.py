@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from motif.arguments import check_tables
+from motif.engine.analysis import Analysis
 from motif.engine.arrays import Array
 from motif.engine.events.functions import Functions
 from motif.engine.events.parallel import match_events
@@ -18,7 +19,7 @@ from motif.engine.events.rows import bindable
 from motif.engine.execution import Execution
 from motif.engine.order import crossing, layout
 from motif.errors import MotifError, MotifWarning, QueryBindError, did_you_mean
-from motif.hosts.duckdb import DuckSource, columns_sql, final_columns, output_sql, planned, row_sql, user_errors
+from motif.hosts.duckdb import DuckSource, columns_sql, finish, output_sql, planned, row_sql, user_errors
 from motif.hosts.duckdb_database import Database, Progress, quoted
 from motif.hosts.duckdb_plans import crossing_of, execution_of
 from motif.hosts.duckdb_rows import rows_in_memory
@@ -61,12 +62,16 @@ def match_stack(
     costs: Costs = COSTS,
     wanted: Strategy | None = None,
     progress: Progress | None = None,
+    analysis: Analysis | None = None,
 ) -> pa.Table:
-    """Matches of the last query; the matches of those before it are events for those after them."""
+    """Matches of the last query; the matches of those before it are events for those after them.
+
+    `analysis` follows the runs of all.
+    """
     stack = Stack(data, stream, queries)
     for query in queries[:-1]:
-        stack.add(query, _answer(stack, query, functions, costs, None, None))
-    return _answer(stack, queries[-1], functions, costs, wanted, progress)
+        stack.add(query, _answer(stack, query, functions, costs, None, None, analysis))
+    return _answer(stack, queries[-1], functions, costs, wanted, progress, analysis)
 
 
 def _answer(
@@ -76,10 +81,13 @@ def _answer(
     costs: Costs,
     wanted: Strategy | None,
     progress: Progress | None,
+    analysis: Analysis | None,
 ) -> pa.Table:
     program, source = stack.plan(query, functions)
     check_bare_names(program, source.schema, source)
     execution = execution_of(program, source, asked_of(program, source), functions, costs=costs, wanted=wanted)
+    if analysis is not None:
+        analysis.follow(execution, functions)
     return matched(program, source, functions, execution, progress=progress, classes=stack.classes)
 
 
@@ -328,7 +336,7 @@ def matched(
     budget.check(found.num_rows)
     if not found.num_rows:
         tell_unmet(event_tests(program, source.schema), source, program.query.source)
-    return final_columns(program, source, found, budget)
+    return finish(program, source, found, execution)
 
 
 def _looked_over(program: EventProgram, source: DuckSource, classes: frozenset[str], events: pa.Table) -> pa.Table:

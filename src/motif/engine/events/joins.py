@@ -14,7 +14,7 @@ from motif.engine.events.join_plan import planned
 from motif.engine.events.matches import EventMatches
 from motif.engine.events.rows import EventRows, Groups, Plan
 from motif.engine.events.zones import NOTHING, ZoneMap, zone_map
-from motif.engine.threads import check_wanted, on_threads
+from motif.engine.threads import check_wanted
 from motif.errors import LimitExceeded, QueryDataError
 from motif.kernels import join
 from motif.kernels.build import join_loop, native_joins
@@ -23,6 +23,7 @@ from motif.plan.events.steps import Lookup
 from motif.plan.events.ways import Role, Way
 from motif.plan.physical.choose import shares
 from motif.plan.physical.plan import Running
+from motif.plan.physical.ran import Work
 from motif.plan.scalar import Lane, as_int, lane
 
 ROOM, ROOM_PLAIN = 1 << 16, 1 << 6
@@ -76,7 +77,10 @@ class WayJoin:
             self.compile()
         parts = shares(steps * sampled, threads, self.rows.execution.costs) if self.compiled else 1
         cuts = [*(max(self._lead(number, parts), tried) for number in range(parts)), self.rows.count]
-        rest = on_threads(lambda number: self.another()._found(range(*cuts[number : number + 2]), then)[0], parts)
+        ledger = self.rows.execution.ledger
+        rest = ledger.on_threads(
+            Work.MATCH, lambda number: self.another()._found(range(*cuts[number : number + 2]), then)[0], parts
+        )
         return found + list(chain.from_iterable(rest))
 
     def _is_due(self, more: int = 0) -> bool:
@@ -140,6 +144,7 @@ class WayJoin:
             tried = int(state[join.TRIED])
             status = self._call(settings, state, out, items)
             check_wanted()
+            self.rows.execution.ledger.tried(int(state[join.TRIED]) - tried)
             found, written = int(state[join.FOUND]), int(state[join.WRITTEN])
             state[join.FOUND] = state[join.WRITTEN] = 0
             yield self._matches(_array(out, found * self.width), _array(items, written)), state
