@@ -43,7 +43,7 @@ from motif.hosts.spark.settings import quiet, use_unbounded_batches
 from motif.hosts.spark.shipping import carried
 from motif.hosts.spark.stream_archive import archived_frame, archived_stack, check_types, seeds
 from motif.hosts.spark.stream_state import digest
-from motif.hosts.spark.stream_status import watch
+from motif.hosts.spark.stream_status import remember_plan, watch
 from motif.hosts.spark.stream_watermark import watched, watched_inputs
 from motif.hosts.spark.types import event_schema, leaf_schema, type_of
 from motif.ir.event import EventQuery
@@ -54,7 +54,7 @@ from motif.options import KINDS, LiveOptions
 from motif.plan.events.planner import bind_event_errors
 from motif.plan.events.program import EventProgram, Stream
 from motif.plan.overlaps import tell_overlaps
-from motif.plan.physical.plan import PhysicalPlan, Strategy
+from motif.plan.physical.plan import Strategy
 from motif.plan.physical.planned import PlannedQuery
 from motif.plan.planner import plan
 from motif.plan.program import Program
@@ -220,8 +220,6 @@ class Chain:
     def __init__(self, live: LiveOptions, wanted: Strategy | None = None) -> None:
         self.live = live
         self.wanted = wanted
-        self.plans: list[PhysicalPlan] = []
-        """How each of the queries runs."""
         self.name = f"motif:{uuid.uuid4().hex[:12]}"
         self.count = 0
         self.hold = 0
@@ -246,10 +244,10 @@ class Chain:
         """What the user asked for."""
         if self.live.emit is not None:
             _refuse_names(program)
-        self.plans.append(
-            stream_plan(program, source, self.wanted, buckets=self.live.buckets, has_archive=archive is not None)
-        )
+        has_archive = archive is not None
+        plan = stream_plan(program, source, self.wanted, buckets=self.live.buckets, has_archive=has_archive)
         stage = self.stage(program, source, functions, tuple(kind for kind in KINDS if self.live.emits(kind)))
+        remember_plan(stage.operator.name, plan)
         return stage.result(source, archive, with_kinds=self.live.emit is not None)
 
     def stage(
