@@ -293,7 +293,11 @@ def _analyzed(
         return explanation.with_runs(explanation.explain_clause(ran[0][-1]), *ran)
     text = _statement_text(query, tables, spark, options)
     if spark is not None:
-        raise _not_analyzed()
+        from motif.hosts.spark import analysis
+
+        statement = parse_statement(text, "spark")
+        ran = analysis.statement(statement, spark, wanted)
+        return explanation.with_runs(explanation.explain_statement(statement, ran[0]), *ran)
     from motif.hosts import duckdb_analysis
 
     statement = parse_statement(text, "duckdb")
@@ -304,16 +308,12 @@ def _analyzed(
 def _analyzing(data: Any) -> Any:
     """The module that runs queries over this data to see what they do."""
     if _on_spark(data):
-        raise _not_analyzed()
+        from motif.hosts.spark import analysis
+
+        return analysis
     from motif.hosts import duckdb_analysis
 
     return duckdb_analysis
-
-
-def _not_analyzed() -> UnsupportedQuery:
-    return UnsupportedQuery(
-        "analyze= does not run queries on Spark", hint="leave analyze= out for the plan, or take some rows in process"
-    )
 
 
 def check(

@@ -18,6 +18,7 @@ from motif.engine.execution import Execution
 from motif.engine.ledger import SILENT, Ledger
 from motif.explanation import Explanation
 from motif.hosts import duckdb
+from motif.kernels import build, join
 from motif.lang.statement import parse_statement
 from motif.plan.physical.plan import Running
 from motif.plan.physical.ran import Work
@@ -223,3 +224,49 @@ def test_the_command_line_runs_the_query(tmp_path: Path) -> None:
     result = CliRunner().invoke(app.app, given)
     assert result.exit_code == 0, result.output
     assert "candidates x" in result.output
+
+
+@pytest.mark.parametrize("rows", [COUNT, 250_000])
+def test_levels_tell_what_they_tried_and_let_pass(rows: int) -> None:
+    """As plain Python, and compiled; checked by every pair of events."""
+    ticks = list(range(COUNT))
+    table = pa.table(
+        {
+            "ts": pa.array([tick * 1_000_000 for tick in ticks], pa.timestamp("us")),
+            "type": ["ab"[tick % 2] for tick in ticks],
+            "p": [tick * 7 % 11 for tick in ticks],
+        }
+    )
+    if rows > COUNT:  # those that come later are of no use
+        more = {"ts": [10**12] * (rows - COUNT), "type": ["b"] * (rows - COUNT), "p": [0] * (rows - COUNT)}
+        table = pa.concat_tables([table, pa.table(more, schema=table.schema)])
+    query = "SELECT * FROM SEQ(a x; b y) WHERE y.p <> x.p + 1 WITHIN 9 seconds"
+    found = motif.explain(query, data=table, strategy="sequential", analyze=True)
+    first, second = found.levels.to_pylist()
+    pairs = [(x, y) for x in ticks[::2] for y in ticks[1::2] if x < y <= x + 9]
+    passed = sum(y * 7 % 11 != x * 7 % 11 + 1 for x, y in pairs)
+    assert {first["variable"], second["variable"]} == {"x", "y"}
+    assert (first["tried"], first["passed"]) == (COUNT // 2, COUNT // 2)
+    assert (second["tried"], second["passed"]) == (len(pairs), passed)
+    assert second["candidates"] == len(pairs)
+    assert f"{len(pairs):,} tried, {passed:,} passed: y.p <> x.p + 1 holds for {passed / len(pairs):.1%}" in str(found)
+
+
+def test_threads_share_the_counters_of_levels() -> None:
+    one, shared = (
+        motif.explain(PAIRS, data=EVENTS, time="t", strategy=strategy, analyze=True)
+        for strategy in ("sequential", "shared")
+    )
+    assert one.levels == shared.levels
+    assert one.levels.num_rows == 2
+
+
+def test_the_loop_of_who_does_not_ask_counts_nothing() -> None:
+    """Not one character of its text is another one, so neither is its code."""
+    markers = (("test", "ok = bound[0] < pos"),)
+    plain, counting = (build._filled(join.join, way) for way in (markers, build.counting((markers, ()))[0]))
+    assert "count" not in {line.strip().removeprefix("# <").split(" ")[0] for line in plain.splitlines()}
+    assert all(statement not in plain for _, statement in join.COUNTING)
+    added = [line for line in counting.splitlines() if line.strip() in {statement for _, statement in join.COUNTING}]
+    assert len(added) == 3
+    assert plain == "\n".join(line for line in counting.splitlines() if line not in added) + "\n"

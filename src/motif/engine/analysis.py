@@ -56,7 +56,7 @@ class Analysis:
                 execution.program,
                 execution.planned,
                 functions,
-                Ran(execution.ran, execution.changes, ledger.counted(), execution.estimates),
+                Ran(execution.ran, execution.changes, ledger.counted(), execution.estimates, ledger.levels()),
             )
             for execution, ledger, functions in self._runs
         ]

@@ -13,9 +13,11 @@ import pyarrow as pa
 
 from motif.engine.budget import size_of
 from motif.engine.threads import on_threads
-from motif.plan.physical.ran import Counted, Work
+from motif.plan.physical.ran import Counted, Level, Work
 
 T = TypeVar("T")
+LevelKey = tuple[int, int, str]
+"""The way, the level, and the variable that it binds."""
 _NOTHING = nullcontext()
 
 
@@ -54,6 +56,9 @@ class Silent:
     def candidates(self, counts: Callable[[], Mapping[str, int]]) -> None:
         """So many more events that variables may bind."""
 
+    def level(self, key: LevelKey, found: int, tried: int, passed: int) -> None:
+        """So many more candidates of a level of a join, those that were tried, and those that passed its tests."""
+
 
 SILENT = Silent()
 
@@ -67,6 +72,7 @@ class Ledger(Silent):
         self._lock = threading.Lock()
         self._entries: dict[Work, _Entry] = {}
         self._at = _At()
+        self._levels: dict[LevelKey, list[int]] = {}
 
     @contextmanager
     def step(self, work: Work) -> Iterator[None]:
@@ -117,6 +123,16 @@ class Ledger(Silent):
         found = counts()
         with self._lock:
             self._entry(Work.MATCH).candidates.update(found)
+
+    def level(self, key: LevelKey, found: int, tried: int, passed: int) -> None:
+        with self._lock:
+            before = self._levels.get(key, [0, 0, 0])
+            self._levels[key] = [a + b for a, b in zip(before, (found, tried, passed), strict=True)]
+
+    def levels(self) -> tuple[Level, ...]:
+        """What the levels of joins did, way after way."""
+        with self._lock:
+            return tuple(Level(*key, *self._levels[key]) for key in sorted(self._levels))
 
     def counted(self) -> tuple[Counted, ...]:
         """What was written so far, in the order of the work."""
@@ -169,5 +185,12 @@ class _Entry:
 
     def counted(self, work: Work) -> Counted:
         return Counted(
-            work, **self.sums, seconds=self.seconds, wall_seconds=self.wall, candidates=dict(self.candidates)
+            work,
+            rows_in=self.sums.get("rows_in"),
+            rows_out=self.sums.get("rows_out"),
+            bytes=self.sums.get("bytes"),
+            seconds=self.seconds,
+            wall_seconds=self.wall,
+            tried=self.sums.get("tried"),
+            candidates=dict(self.candidates),
         )

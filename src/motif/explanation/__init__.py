@@ -63,6 +63,11 @@ class Explanation:
         """What each step of each clause or query took, gave and cost: a table without rows where none was run."""
         return measured.steps_table(self.runs, self.total)
 
+    @property
+    def levels(self) -> pa.Table:
+        """What each level of the joins of event queries had before it, tried and let pass; not for CONSUMING."""
+        return measured.levels_table(self.runs)
+
     def __str__(self) -> str:
         if not self.clauses:
             return "no MATCH_RECOGNIZE in the statement: nothing for Motif to do\n"

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
-from motif.plan.physical.ran import Counted, Ran, Total, Work
+from motif.explanation.facts import WayFacts
+from motif.plan.physical.ran import Counted, Level, Ran, Tasks, Total, Work
 from motif.plan.physical.text import Step
 
 if TYPE_CHECKING:
@@ -51,6 +52,12 @@ def _text(one: Counted) -> str:
         parts.append(f"{one.tried:,} steps tried")
     if one.candidates:
         parts.append("candidates " + ", ".join(f"{var} {count:,}" for var, count in one.candidates.items()))
+    if one.tasks is not None and one.work is Work.READ:
+        spread = one.tasks
+        parts.append(f"rows per task {spread.least:,} to {spread.most:,}, median {spread.median:,}")
+    if one.tasks is not None:
+        parts.append(f"{one.seconds:.3f} s of {one.tasks.count:,} tasks, the longest {one.wall_seconds:.3f} s")
+        return ", ".join(parts)
     parts.append(f"{one.wall_seconds:.3f} s")
     if one.seconds > 1.05 * one.wall_seconds:
         parts.append(f"{one.seconds:.3f} s of all threads")
@@ -98,6 +105,10 @@ def steps_table(runs: Sequence[Ran], total: Total | None) -> pa.Table:
             ("wall_seconds", pa.float64()),
             ("tried", pa.int64()),
             ("candidates", pa.map_(pa.string(), pa.int64())),
+            ("tasks", pa.int64()),
+            ("least_rows", pa.int64()),
+            ("median_rows", pa.int64()),
+            ("most_rows", pa.int64()),
         ]
     )
     numbered = [(number, one) for number, ran in enumerate(runs, 1) for one in ran.steps]
@@ -113,7 +124,71 @@ def steps_table(runs: Sequence[Ran], total: Total | None) -> pa.Table:
             "wall_seconds": one.wall_seconds,
             "tried": one.tried,
             "candidates": list(one.candidates.items()),
+            **_spread(one.tasks),
         }
         for number, one in [*numbered, *around]
     ]
     return pa.Table.from_pylist(rows, schema)
+
+
+def with_levels(ways: Sequence[WayFacts], ran: Ran | None) -> tuple[WayFacts, ...]:
+    """The steps of joins, each with what its level has tried and what passed."""
+    if ran is None:
+        return tuple(ways)
+    # Tasks of a cluster may each bind in an order of their own.
+    found = {(one.way, one.level, one.variable): one for one in ran.levels}
+    return tuple(
+        replace(
+            way,
+            steps=tuple(
+                _with_level(step, found.get((number, level, step.title.rpartition(" ")[2])))
+                for level, step in enumerate(way.steps)
+            ),
+        )
+        for number, way in enumerate(ways)
+    )
+
+
+def _with_level(step: Step, level: Level | None) -> Step:
+    if level is None:
+        return step
+    line = f"{level.candidates:,} candidates in reach, {level.tried:,} tried, {level.passed:,} passed"
+    tests = [note.removeprefix("test ") for note in step.notes if note.startswith("test ")]
+    if len(tests) == 1 and level.selectivity is not None:
+        line += f": {tests[0]} holds for {level.selectivity:.1%}"
+    return replace(step, notes=(*step.notes, f" > {line}"))
+
+
+def levels_table(runs: Sequence[Ran]) -> pa.Table:
+    """Every level of every join as a row."""
+    import pyarrow as pa
+
+    schema = pa.schema(
+        [
+            ("query", pa.int32()),
+            ("way", pa.int32()),
+            ("level", pa.int32()),
+            ("variable", pa.string()),
+            ("candidates", pa.int64()),
+            ("tried", pa.int64()),
+            ("passed", pa.int64()),
+        ]
+    )
+    rows = [
+        {"query": number, **asdict(one), "way": one.way + 1, "level": one.level + 1}
+        for number, ran in enumerate(runs, 1)
+        for one in ran.levels
+    ]
+    return pa.Table.from_pylist(rows, schema)
+
+
+def _spread(tasks: Tasks | None) -> dict[str, int]:
+    """How the rows of a step are spread over tasks."""
+    if tasks is None:
+        return {}
+    return {
+        "tasks": tasks.count,
+        "least_rows": tasks.least,
+        "median_rows": tasks.median,
+        "most_rows": tasks.most,
+    }

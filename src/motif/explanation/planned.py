@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from motif.explanation.events import Sketch, event_facts
 from motif.explanation.facts import ClauseFacts, program_facts
-from motif.explanation.measured import with_counters
+from motif.explanation.measured import with_counters, with_levels
 from motif.ir.event import EventQuery
 from motif.ir.expr import Call, Column, Expr, Literal
 from motif.ir.render import Dialect, row_sql
@@ -39,7 +39,7 @@ def planned_facts(queries: Sequence[PlannedQuery]) -> Iterator[ClauseFacts]:
             facts = event_facts(number, _planned_sketch(query), steps, cost)
         else:
             facts = program_facts(number, program, steps)
-        yield replace(facts, ran=ran)
+        yield replace(facts, ran=ran, ways=with_levels(facts.ways, ran))
 
 
 def _planned_sketch(query: PlannedQuery) -> Sketch:

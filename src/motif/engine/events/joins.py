@@ -17,7 +17,7 @@ from motif.engine.events.zones import NOTHING, ZoneMap, zone_map
 from motif.engine.threads import check_wanted
 from motif.errors import LimitExceeded, QueryDataError
 from motif.kernels import join
-from motif.kernels.build import join_loop, native_joins
+from motif.kernels.build import counting, join_loop, native_joins
 from motif.plan.events.codegen import ZONE_NAMES
 from motif.plan.events.steps import Lookup
 from motif.plan.events.ways import Role, Way
@@ -35,9 +35,19 @@ class WayJoin:
     """The join of one way over the events of a run."""
 
     def __init__(
-        self, rows: EventRows, number: int, running: Running, *, driver: int | None = None, choose: bool = True
+        self,
+        rows: EventRows,
+        number: int,
+        running: Running,
+        *,
+        driver: int | None = None,
+        choose: bool = True,
+        counts: bool = False,
     ) -> None:
-        """`driver`: the element bound first; `choose`: let the join itself make the first pick."""
+        """`driver`: the element bound first; `choose`: let the join itself make the first pick.
+
+        `counts`: what each level does is written down.
+        """
         self.rows = rows
         self.number = number
         self.compiled = running is Running.COMPILED
@@ -46,7 +56,8 @@ class WayJoin:
         self.width = rows.result_columns[1]
         self.plan = plan = planned(rows, number, driver, choose=choose)
         self.steps = plan.steps
-        self.join = plan.join
+        self.counts = counts
+        self.join = counting(plan.join) if counts else plan.join
         self.depth = len(self.steps.elements)
         self.elements = [self.way.elements[e] for e in self.steps.elements]
         lookups = zip(self.elements, self.steps.lookups, strict=True)
@@ -88,7 +99,8 @@ class WayJoin:
         if not self.may_compile:
             return False
         steps = self.rows.plain_steps + more
-        return self.rows.execution.is_due(steps, lambda: native_joins((self.join,), consuming=False))
+        # Decided as where nobody counts.
+        return self.rows.execution.is_due(steps, lambda: native_joins((self.plan.join,), consuming=False))
 
     def compile(self) -> None:
         """Go on as a compiled loop from where the plain one stands."""
@@ -133,7 +145,7 @@ class WayJoin:
     def _begin(self, leads: range) -> Any:
         """The state of a join over the partitions in which these positions are."""
         before = np.searchsorted(self.rows.bounds, leads.start, "right") - 2
-        return self._ints([-1, 0, before, 0, 0, 0])
+        return self._ints([-1, 0, before, 0, 0, 0, *([0] * (3 * self.depth if self.counts else 0))])
 
     def _chunks(self, leads: range, state: Any) -> Iterator[tuple[EventMatches, Any]]:
         """Matches, and the state of the join behind them: it may go on as a compiled loop, which has arrays."""
@@ -157,8 +169,15 @@ class WayJoin:
                 self.compile()
                 state, settings, room = self._ints(state), self.settings(leads), max(room, self._least_room)
             settings[join.STEPS] = self._pause
+        if self.counts:
+            self._tell_levels([int(count) for count in state[join.COUNTS :]])
         if status == join.TOO_MANY_LISTS:
             raise self.too_many_lists()
+
+    def _tell_levels(self, counts: list[int]) -> None:
+        parts = [counts[low : low + self.depth] for low in range(0, 3 * self.depth, self.depth)]
+        for level, numbers in enumerate(zip(*parts, strict=True)):
+            self.rows.execution.ledger.level((self.number, level, self.elements[level].var), *numbers)
 
     @property
     def _pause(self) -> int:

@@ -75,7 +75,9 @@ def _find(rows: EventRows, functions: Functions, running: Running, in_order: boo
         return Consumer(rows, running).fired()
     threads = rows.execution.facts.cores if plan.match.strategy is Strategy.SHARED else 1
     test = partial(functions.filtered, rows)
-    ways = [WayJoin(rows, number, running, choose=not tested_later) for number in range(len(program.ways))]
+    counts = rows.execution.ledger.is_asked
+    numbers = range(len(program.ways))
+    ways = [WayJoin(rows, number, running, choose=not tested_later, counts=counts) for number in numbers]
     matches = joined([part for way in ways for part in way.shared(threads, test)])
     if coincide(program.ways):
         matches = matches.distinct()

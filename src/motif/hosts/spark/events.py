@@ -25,6 +25,7 @@ from motif.errors import MotifError, QueryBindError, did_you_mean
 from motif.hosts.spark.asking import ASK, Questions, settled
 from motif.hosts.spark.asking import Condition as Asking
 from motif.hosts.spark.batch import (
+    Follow,
     SparkSource,
     quoted,
     row_sql,
@@ -66,16 +67,21 @@ def match_stack(
     stream: Stream,
     functions: Callables,
     wanted: Strategy | None = None,
+    follow: Follow | None = None,
 ) -> DataFrame:
-    """Matches of the last query; the matches of those before it are events for those after them."""
+    """Matches of the last query; the matches of those before it are events for those after them.
+
+    `follow`: says how tasks tell what they count.
+    """
     stack = Stack(data, stream, queries)
     for name, frame in stack.inputs.items():
         if frame.isStreaming:
             raise MotifError(f"{name}: a streaming DataFrame is not a table", hint="motif.match takes it")
         use_unbounded_batches(frame.sparkSession)
     for query in queries[:-1]:
-        stack.add(query, run_program(*answered(*stack.plan(query, functions), functions), functions))
-    return run_program(*answered(*stack.plan(queries[-1], functions), functions), functions, wanted)
+        found = run_program(*answered(*stack.plan(query, functions), functions), functions, None, follow)
+        stack.add(query, found)
+    return run_program(*answered(*stack.plan(queries[-1], functions), functions), functions, wanted, follow)
 
 
 def stack_errors(
@@ -270,14 +276,19 @@ def _mergeable(one: t.DataType, other: t.DataType) -> bool:
 
 
 def run_program(
-    program: EventProgram, source: SparkSource, functions: Callables, wanted: Strategy | None = None
+    program: EventProgram,
+    source: SparkSource,
+    functions: Callables,
+    wanted: Strategy | None = None,
+    follow: Follow | None = None,
 ) -> DataFrame:
     """Filter, exchange by key or slice, match in the workers, scalars after."""
     plan, costs, _ = event_plan(program, source, functions, wanted)
+    tell = None if follow is None else follow(program, plan, functions)
     program, test = tested_after(program) if is_tested_after(program) else (program, None)
 
     def work(program: EventProgram, arranged: Layout, cut: Slice | None) -> Work:
-        return event_matcher(program, arranged, Functions(dict(functions)), costs, cut)
+        return event_matcher(program, arranged, Functions(dict(functions)), costs, cut, tell)
 
     def schema(kinds: Sequence[t.DataType]) -> t.StructType:
         return event_schema(program.outputs.leaves, list(kinds), program.time)

@@ -22,6 +22,16 @@ class Work(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Tasks:
+    """How the rows that a step gives are spread over the tasks of a cluster."""
+
+    count: int
+    least: int
+    median: int
+    most: int
+
+
+@dataclass(frozen=True, slots=True)
 class Counted:
     """What one step of a run took, gave and cost; None: it does not count that."""
 
@@ -34,11 +44,33 @@ class Counted:
     seconds: float = 0.0
     """Of all threads together."""
     wall_seconds: float = 0.0
-    """While at least one thread was at it."""
+    """While at least one thread was at it; on Spark, in the task that took longest."""
     tried: int | None = None
     """Steps of the search, or of the join."""
     candidates: Mapping[str, int] = field(default_factory=dict)
     """Events that each variable may bind, by its own condition."""
+    tasks: Tasks | None = None
+    """On Spark only."""
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """What one level of a join did: it binds a variable where those of the levels before are bound."""
+
+    way: int
+    level: int
+    variable: str
+    candidates: int
+    """Events in the ranges that were looked into."""
+    tried: int
+    """Those of them that were not passed over."""
+    passed: int
+    """Those that met all conditions that are tested there."""
+
+    @property
+    def selectivity(self) -> float | None:
+        """The share of those that were tried that passed; None where none was tried."""
+        return self.passed / self.tried if self.tried else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +84,8 @@ class Ran:
     steps: tuple[Counted, ...]
     estimates: Estimates | None = None
     """By which the order of the joins was chosen, for events."""
+    levels: tuple[Level, ...] = ()
+    """Of the joins, but for those of CONSUMING."""
 
 
 @dataclass(frozen=True, slots=True)
