@@ -6,7 +6,7 @@ import os
 import random
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import motif
+from motif.engine.analysis import Analysis
 from motif.engine.execution import Execution
 from motif.errors import QueryBindError, QueryDataError, UnsupportedQuery
 from motif.hosts import duckdb, duckdb_events
@@ -54,12 +55,23 @@ SPILLED = {"read.reader", "read.sql", "arrange.place", "arrange.most_bytes"}
 """What is decided again where rows do not fit into the memory that the plan names."""
 
 
+class Watch(Analysis):
+    """Keeps the runs, and counts nothing: they go as they go where nobody looks."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.runs: list[Execution] = []
+
+    def follow(self, execution: Execution, functions: Mapping[str, Callable[..., Any]] | None = None) -> None:
+        self.runs.append(execution)
+
+
 class Asked(NamedTuple):
     """A random query over some rows, in one of the ways to ask it."""
 
     text: str
     planned: Callable[[Costs, Strategy | None], PhysicalPlan]
-    run: Callable[[Costs, Strategy | None, list[Execution]], pa.Table]
+    run: Callable[[Costs, Strategy | None, Watch], pa.Table]
     explained: Callable[[], PhysicalPlan | None]
 
 
@@ -79,7 +91,7 @@ def of_rows(seed: int, folder: Path) -> Asked:
     return Asked(
         text,
         lambda costs, wanted: duckdb.clause_plan(data, query, costs=costs, wanted=wanted).plan,
-        lambda costs, wanted, watch: duckdb.match_table(data, query, costs=costs, wanted=wanted, watch=watch),
+        lambda costs, wanted, watch: duckdb.match_table(data, query, costs=costs, wanted=wanted, analysis=watch),
         lambda: motif.explain(text, data=data).plan,
     )
 
@@ -89,7 +101,9 @@ def of_statement(text: str, table: pa.Table) -> Asked:
     return Asked(
         text,
         lambda costs, wanted: duckdb.statement_plans(statement, tables, costs=costs, wanted=wanted)[-1].plan,
-        lambda costs, wanted, watch: duckdb.run_statement(statement, tables, costs=costs, wanted=wanted, watch=watch),
+        lambda costs, wanted, watch: duckdb.run_statement(
+            statement, tables, costs=costs, wanted=wanted, analysis=watch
+        ),
         lambda: motif.explain(text, tables=tables).plan,
     )
 
@@ -111,7 +125,7 @@ def of_events(seed: int, folder: Path) -> Asked:
             duckdb_events.stack_plans(data, queries, Stream(), {}, costs=costs, wanted=wanted)[-1].plan
         ),
         lambda costs, wanted, watch: duckdb_events.match_stack(
-            data, queries, Stream(), {}, costs=costs, wanted=wanted, watch=watch
+            data, queries, Stream(), {}, costs=costs, wanted=wanted, analysis=watch
         ),
         lambda: motif.explain(text, data=data).plan,
     )
@@ -137,12 +151,12 @@ def unannounced(planned: PhysicalPlan, ran: PhysicalPlan) -> list[str]:
 
 def ran(asked: Asked, costs: Costs, wanted: Strategy | None = None) -> tuple[Execution, str]:
     """The run of a query, and its answer or the name of its error, as text: a NaN is none of itself."""
-    watch: list[Execution] = []
+    watch = Watch()
     try:
         answer = asked.run(costs, wanted, watch)
     except QueryDataError as error:
-        return watch[-1], type(error).__name__
-    return watch[-1], f"{answer.schema}\n{answer.to_pydict()}"
+        return watch.runs[-1], type(error).__name__
+    return watch.runs[-1], f"{answer.schema}\n{answer.to_pydict()}"
 
 
 def refusal(ask: Callable[..., object], *given: object) -> str | None:

@@ -417,18 +417,23 @@ def explain(
     order_by: str | Sequence[str] = (),
     functions: Mapping[str, Callable[..., Any]] | None = None,
     strategy: str | None = None,
+    analyze: bool = False,
 ) -> Explanation:
-    """How a query will be answered: print it, or let a notebook draw it. No row is read.
+    """How a query will be answered: print it, or let a notebook draw it. No row is read, unless `analyze` is set.
 
     `.plan` is the physical plan as a value: what is read, moved, arranged, matched, gathered and finished.
 
     A statement takes `tables` or `spark`, a clause takes `data`, an event query `data` and what `match` takes with it.
     Without any of them the text alone is explained.
+
+    `analyze` runs the query, throws its result away, and shows beside each step of the plan what it took, gave and
+    cost. `.ran` is the plan that ran in the end, `.changes` says what was decided again and why, and `.steps` has the
+    counters as a table. On Linux, the peak memory of the process is counted anew from there on.
     """
     from motif import api, options
 
     given = options.EventOptions(time, type, order_by, functions or {})
-    return api.explain(query, tables=tables, spark=spark, data=data, options=given, strategy=strategy)
+    return api.explain(query, tables=tables, spark=spark, data=data, options=given, strategy=strategy, analyze=analyze)
 
 
 @only_ours

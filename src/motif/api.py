@@ -231,11 +231,14 @@ def explain(
     data: Any,
     options: EventOptions,
     strategy: str | None = None,
+    analyze: bool = False,
 ) -> Explanation:
     """See `motif.explain`."""
     from motif import explanation
 
     wanted = strategy_named(strategy)
+    if analyze:
+        return _analyzed(query, tables, spark, data, options, wanted)
     if is_events(query):
         events = _inputs(tables, spark, data)
         parsed = parsed_queries(query, _dialect(events))
@@ -263,6 +266,54 @@ def explain(
     if _begins_clause(text):
         return explanation.explain_clause_text(parse_clause(text, "duckdb"))
     return explanation.explain_statement_text(parse_statement(text, "duckdb"))
+
+
+def _analyzed(
+    query: Any,
+    tables: Mapping[str, Any] | None,
+    spark: Any,
+    data: Any,
+    options: EventOptions,
+    wanted: Strategy | None,
+) -> Explanation:
+    """The query is run, and what it did is shown beside its plan."""
+    from motif import explanation
+
+    if not tables and spark is None and data is None:
+        raise MotifError("analyze= runs the query, and there are no rows", hint="give tables=, spark= or data=")
+    if is_events(query):
+        events = _inputs(tables, spark, data)
+        parsed = parsed_queries(query, _dialect(events))
+        assert isinstance(parsed, list)
+        ran = _analyzing(events).stack(events, parsed, options.stream, options.functions, wanted)
+        return explanation.with_runs(explanation.explain_events(ran[0]), *ran)
+    if data is not None:
+        clause = _clause_over(data, query, tables, spark, options)
+        ran = _analyzing(data).clause(data, clause, wanted)
+        return explanation.with_runs(explanation.explain_clause(ran[0][-1]), *ran)
+    text = _statement_text(query, tables, spark, options)
+    if spark is not None:
+        from motif.hosts.spark import analysis
+
+        statement = parse_statement(text, "spark")
+        ran = analysis.statement(statement, spark, wanted)
+        return explanation.with_runs(explanation.explain_statement(statement, ran[0]), *ran)
+    from motif.hosts import duckdb_analysis
+
+    statement = parse_statement(text, "duckdb")
+    ran = duckdb_analysis.statement(statement, tables or {}, wanted)
+    return explanation.with_runs(explanation.explain_statement(statement, ran[0]), *ran)
+
+
+def _analyzing(data: Any) -> Any:
+    """The module that runs queries over this data to see what they do."""
+    if _on_spark(data):
+        from motif.hosts.spark import analysis
+
+        return analysis
+    from motif.hosts import duckdb_analysis
+
+    return duckdb_analysis
 
 
 def check(

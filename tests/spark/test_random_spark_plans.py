@@ -66,15 +66,17 @@ def streaming(session: SparkSession, table: pa.Table) -> DataFrame:
 
 def used(data: DataFrame, text: str, *, of_rows: bool) -> PhysicalPlan:
     """The plan by which a query is matched."""
-    watch: list[PhysicalPlan] = []
-    live = {"live": LIVE} if data.isStreaming else {}
+    plans: list[PhysicalPlan] = []
+    given: dict[str, Any] = {"follow": lambda _program, plan, *_: plans.append(plan)}
+    if data.isStreaming:
+        given = {"live": LIVE, "watch": plans}
     if of_rows:
         host: Any = stream if data.isStreaming else batch
-        host.match_frame(data, parse_clause(text, "spark"), watch=watch, **live)
+        host.match_frame(data, parse_clause(text, "spark"), **given)
     else:
         host = stream if data.isStreaming else events
-        host.match_stack(data, parsed_queries(text, "spark"), Stream(), {}, watch=watch, **live)
-    return watch[-1]
+        host.match_stack(data, parsed_queries(text, "spark"), Stream(), {}, **given)
+    return plans[-1]
 
 
 @pytest.mark.parametrize("costs", ["{}", '{"one_task_bytes": 0}', "stream"])

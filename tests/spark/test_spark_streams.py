@@ -229,6 +229,11 @@ def test_kinds_and_counters(spark: SparkSession, tmp_path: Path, folder: Folder)
         assert getattr(status, name) == getattr(wanted, name), name
     assert (status.late, status.failed, status.without_time) == (1, 1, 1)
     assert 'motif_late_total{query="q"} 1' in status.prometheus(query="q")
+    assert status.plan is not None
+    assert "strategy buckets" in str(motif.explain(LONG, data=folder.stream(spark), functions={"odd": odd}))
+    assert status.plan == motif.explain(LONG, data=folder.stream(spark), functions={"odd": odd}).plan
+    assert "plan" not in str(status)
+    assert "plan" not in status.prometheus()
 
 
 def kind_of(row: dict[str, Any]) -> tuple[Any, ...]:

@@ -10,6 +10,7 @@ import time
 import traceback
 from collections.abc import Sequence
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any
@@ -324,12 +325,16 @@ def explain(
     order_by: OrderBy = None,
     functions: FunctionsOption = None,
     strategy: StrategyOption = None,
+    analyze: Annotated[
+        bool, typer.Option("--analyze", help="Run the query, and show what each step took, gave and cost.")
+    ] = False,
 ) -> None:
     """Show the plan: conditions, automaton or joins, and what the host does around them."""
     text, tables = read_query(query), table_files(table_paths(table or []), csv)
     if output is not None:
         check_folder(output)
-    plan = _plan(text, tables, host, event_options(time_column, type_column, order_by, functions), strategy)
+    options = event_options(time_column, type_column, order_by, functions)
+    plan = _plan(text, tables, host, options, strategy, analyze=analyze)
     shown = {Format.TEXT: str(plan), Format.MERMAID: plan.mermaid, Format.SVG: plan.svg, Format.HTML: plan.html}[form]
     if output is None:
         typer.echo(shown.rstrip("\n"))
@@ -337,19 +342,23 @@ def explain(
         write_text(shown, output)
 
 
-def _plan(text: str, tables: dict[str, Files], host: Host, options: EventOptions, strategy: str | None) -> Explanation:
+def _plan(
+    text: str, tables: dict[str, Files], host: Host, options: EventOptions, strategy: str | None, *, analyze: bool
+) -> Explanation:
     from motif import api
+
+    explain = partial(api.explain, options=options, strategy=strategy, analyze=analyze)
 
     if is_event_query(text):
         from motif.cli import events
 
-        return events.plan(text, tables, options, strategy, on_spark=host is Host.SPARK)
+        return events.plan(text, tables, explain, on_spark=host is Host.SPARK)
     if host is Host.DUCKDB:
-        return api.explain(text, tables=tables, spark=None, data=None, options=options, strategy=strategy)
+        return explain(text, tables=tables, spark=None, data=None)
     from motif.cli.on_spark import spark_with
 
     with screen.Waiting("planning on Spark"), spark_with(tables) as session:
-        return api.explain(text, tables=None, spark=session, data=None, options=options, strategy=strategy)
+        return explain(text, tables=None, spark=session, data=None)
 
 
 # -- version --------------------------------------------------------------------------------------------

@@ -140,17 +140,13 @@ def mistakes(
         return api.check(text, tables=None, spark=None, data=data, options=options, rows=rows)
 
 
-def plan(
-    text: str, tables: dict[str, Files], options: EventOptions, strategy: str | None, *, on_spark: bool
-) -> Explanation:
-    """How the queries of a text will be answered."""
-    from motif import api
-
+def plan(text: str, tables: dict[str, Files], explain: Callable[..., Explanation], *, on_spark: bool) -> Explanation:
+    """How the queries of a text will be answered, as `explain` says."""
     if not on_spark or not tables:
         data = inputs(tables, parsed(text, "duckdb")) if tables else None
-        return api.explain(text, tables=None, spark=None, data=data, options=options, strategy=strategy)
+        return explain(text, tables=None, spark=None, data=data)
     from motif.cli.on_spark import frames_of, spark_with
 
     with screen.Waiting("planning on Spark"), spark_with(tables) as session:
         data = inputs(frames_of(session, tables), parsed(text, "spark"))
-        return api.explain(text, tables=None, spark=None, data=data, options=options, strategy=strategy)
+        return explain(text, tables=None, spark=None, data=data)

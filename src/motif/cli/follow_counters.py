@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import fields
 from functools import reduce
 from typing import Any
 
-from motif.engine.stream.status import Status
+from motif.engine.stream.status import SUMS, Status
 
 _PREFIX = "motif:"
-_SUMS = [field.name for field in fields(Status) if field.name not in ("watermark", "lag_seconds")]
 Report = dict[str, Any]
 """What one part says of itself."""
 
@@ -81,9 +79,7 @@ def _reports(row: Any) -> Iterator[tuple[int, Report]]:
 def _sum(parts: list[Report]) -> Status:
     latest, watermark = (_last(parts, name) for name in ("latest", "watermark"))
     behind = latest - watermark if latest is not None and watermark is not None else 0
-    return Status(
-        **{name: sum(part.get(name, 0) for part in parts) for name in _SUMS}, lag_seconds=max(behind, 0) / 1e6
-    )
+    return Status(**{name: sum(part.get(name, 0) for part in parts) for name in SUMS}, lag_seconds=max(behind, 0) / 1e6)
 
 
 def _last(parts: list[Report], name: str) -> int | None:
@@ -91,5 +87,5 @@ def _last(parts: list[Report], name: str) -> int | None:
 
 
 def _beside(one: Status, other: Status) -> Status:
-    sums = {name: getattr(one, name) + getattr(other, name) for name in _SUMS}
+    sums = {name: getattr(one, name) + getattr(other, name) for name in SUMS}
     return Status(**sums, lag_seconds=max(one.lag_seconds, other.lag_seconds))

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from motif.engine.budget import Budget
+from motif.engine.ledger import SILENT, Silent
 from motif.kernels.native import Native, are_kept, are_loaded
 from motif.plan.events.program import EventProgram
 from motif.plan.events.steps import Estimates
@@ -41,6 +42,7 @@ class Execution:
         self.costs = costs
         self.wanted = wanted
         self.budget = budget or Budget(program.limits)
+        self.ledger: Silent = SILENT
         self.estimates: Estimates | None = None
         self.planned = self.plan = choices.choose(program, facts, costs, wanted)
 

@@ -195,6 +195,7 @@ class Run:
             if status == search.TOO_MANY_STEPS and self._step_limit() < self.program.limits.match_steps:
                 status = search.PAUSED  # compiled, the search may be longer
                 state[search.STEPS] = self._step_limit()
+            self.execution.ledger.tried(int(state[search.STEPS]))
             if search.UNDECIDED < status < search.PAUSED:
                 raise self._failure(status)
             if found:

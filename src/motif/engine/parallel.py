@@ -19,29 +19,39 @@ from motif.engine.pieces import leaves_by_piece
 from motif.engine.session import Session
 from motif.engine.threads import on_threads
 from motif.plan.physical.plan import Strategy
+from motif.plan.physical.ran import Work
 from motif.plan.program import Program
 
 
 def match_rows(program: Program, rows: pa.Table, layout: Layout, execution: Execution) -> list[pa.Table]:
     """Leaves of all matches in rows that are in no order."""
     expect_large_arrays()
-    count, budget = rows.num_rows, execution.budget
+    count, budget, ledger = rows.num_rows, execution.budget, execution.ledger
     costs = execution.costs
     code = None
     if costs.asks_for_code(count) and not program.asks:
         code = code_of(loops_of(program))
     plan = execution.learn(rows=count, code=code)
-    arrangement = Arrangement(with_coded_keys(rows, layout.keys), layout)
+    ledger.took(Work.ARRANGE, rows)
+    with ledger.step(Work.ARRANGE):
+        arrangement = Arrangement(with_coded_keys(rows, layout.keys), layout)
     del rows  # the caller keeps none either: they are held once
     parts = plan.match.parts or 1
     if plan.match.strategy is Strategy.PIECES:
         size = min(-(-count // parts), execution.costs.run_rows)
-        found = leaves_by_piece(program, arrangement.in_order(), execution, size=size, at_once=parts)
+        with ledger.step(Work.ARRANGE):
+            arranged = arrangement.in_order()
+        ledger.gave(Work.ARRANGE, arranged)
+        found = leaves_by_piece(program, arranged, execution, size=size, at_once=parts)
         return list(budget.counted(found))
-    shard = arrangement.shards(parts)
+    with ledger.step(Work.ARRANGE):
+        shard = arrangement.shards(parts)
 
     def work(number: int) -> list[pa.Table]:
-        return list(budget.counted(_matches(Session(program, execution), shard(number))))
+        with ledger.step(Work.ARRANGE):
+            rows = shard(number)
+        ledger.gave(Work.ARRANGE, rows)
+        return list(budget.counted(_matches(Session(program, execution), rows)))
 
     return [leaves for part in on_threads(work, parts) for leaves in part]
 

@@ -18,9 +18,9 @@ from motif.engine.execution import Execution
 from motif.engine.matcher import Rows, Run, Standing, members
 from motif.engine.matches import Matches
 from motif.engine.output import Writer
-from motif.engine.threads import on_threads
 from motif.errors import MotifError
 from motif.ir.query import SkipTo
+from motif.plan.physical.ran import Work
 from motif.plan.program import Program
 
 
@@ -28,17 +28,24 @@ def leaves_by_piece(
     program: Program, table: pa.Table, execution: Execution, *, size: int, at_once: int
 ) -> Iterator[pa.Table]:
     """Leaves of all matches in rows that are in order: in pieces of `size` rows, `at_once` of them at a time."""
-    sequence = Sequence(program, table, execution)
+    sequence, ledger = Sequence(program, table, execution), execution.ledger
+    ledger.took(Work.MATCH, table)
     low, done = 0, Done()
     while low < table.num_rows:
         # As many rows as are not decided at least: to search those again costs little altogether then.
         high = min(low + max(size * at_once, low - done.position), table.num_rows)
         count = min(at_once, -(-(high - low) // size))
-        parts = sequence.parts(done.position, [low + (high - low) * cut // count for cut in range(count + 1)])
+        with ledger.step(Work.MATCH):
+            parts = sequence.parts(done.position, [low + (high - low) * cut // count for cut in range(count + 1)])
         ends = [done]
         for part in parts:
+            ledger.gave(Work.MATCH, part.matches)
+            ledger.took(Work.GATHER, part.matches)
             ends.append(part.after(ends[-1]))
-        yield from on_threads(lambda number: parts[number].leaves(ends[number]), len(parts))  # noqa: B023
+        found = ledger.on_threads(Work.GATHER, lambda number: parts[number].leaves(ends[number]), len(parts))  # noqa: B023
+        for leaves in found:
+            ledger.gave(Work.GATHER, leaves)
+        yield from found
         low, done = high, ends[-1]
 
 
@@ -105,7 +112,8 @@ class Sequence:
 
     def parts(self, position: int, cuts: list[int]) -> list[Part]:
         """The search from where it stands to the last of the cuts; threads share what lies between them."""
-        first, *others = on_threads(self._piece(position, cuts), len(cuts) - 1)
+        ledger = self.execution.ledger
+        first, *others = ledger.on_threads(Work.MATCH, self._piece(position, cuts), len(cuts) - 1)
         assert first is not None
         costs = self.execution.costs
         parts, number, reach = [first], 0, cuts[1] + costs.overlap_rows

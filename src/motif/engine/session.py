@@ -15,6 +15,7 @@ import pyarrow as pa
 from motif.engine.execution import Execution
 from motif.engine.matcher import Rows, Run, Standing, loops_of
 from motif.engine.output import Writer
+from motif.plan.physical.ran import Work
 from motif.plan.program import Program
 
 
@@ -40,6 +41,7 @@ class Session:
     def feed(self, rows: pa.Table | pa.RecordBatch) -> Iterator[pa.Table]:
         """Take rows; give out what is decided."""
         table = pa.Table.from_batches([rows]) if isinstance(rows, pa.RecordBatch) else rows
+        self.execution.ledger.took(Work.MATCH, table)
         self.waiting.append(table)
         self.waiting_rows += table.num_rows
         self.fed += table.num_rows
@@ -54,17 +56,26 @@ class Session:
         if not self.waiting:
             return
         table = self.waiting[0] if len(self.waiting) == 1 else pa.concat_tables(self.waiting)
+        ledger = self.execution.ledger
         running = self.execution.matching(self.fed, partial(loops_of, self.program))
         rows = Rows(self.program, table, self.execution)
         standing = self._standing(rows, is_open=is_open)
         writer = Writer(rows, self.start, self.covered)
         any_output = False
-        for matches in Run(rows, standing, running).matches():
+        for matches in ledger.each(Work.MATCH, Run(rows, standing, running).matches()):
             any_output = True
-            yield writer.write(matches)
+            ledger.gave(Work.MATCH, matches)
+            ledger.took(Work.GATHER, matches)
+            with ledger.step(Work.GATHER):
+                found = writer.write(matches)
+            ledger.gave(Work.GATHER, found)
+            yield found
         decided = int(standing.start[-1]) if is_open and rows.count else rows.count
         if writer.unmatched or not any_output:
-            yield writer.rest(decided)
+            with ledger.step(Work.GATHER):
+                found = writer.rest(decided)
+            ledger.gave(Work.GATHER, found)
+            yield found
         self._keep(table, rows, standing, writer, is_open=is_open)
 
     def _standing(self, rows: Rows, *, is_open: bool) -> Standing:

@@ -13,6 +13,7 @@ from motif.ir.expr import Column, Expr, Interval, walk
 from motif.ir.query import RowQuery, SkipTo
 from motif.ir.render import Dialect, render_expr, render_pattern, render_query, row_sql
 from motif.plan.automaton import compile_pattern
+from motif.plan.physical.ran import Ran
 from motif.plan.physical.text import Step
 from motif.plan.program import Program
 
@@ -64,6 +65,8 @@ class ClauseFacts:
     steps: tuple[Step, ...] = ()
     kind: str = "MATCH_RECOGNIZE"
     ways: tuple[WayFacts, ...] = ()
+    ran: Ran | None = None
+    """What it did, where it was run."""
 
     @property
     def written(self) -> str:

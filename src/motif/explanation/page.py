@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from html import escape
 
 from motif.explanation.drawing import color_of, svg
 from motif.explanation.facts import ClauseFacts, Variable
+from motif.explanation.measured import change_lines, measures, total_text
+from motif.plan.physical.ran import Counted, Total
 from motif.plan.physical.text import Step
 
 STYLE = """
@@ -20,14 +22,19 @@ STYLE = """
 .motif-plan code, .motif-plan pre { font: 12.5px/1.5 ui-monospace, "SF Mono", Menlo, Consolas, monospace; }
 .motif-plan pre { white-space: pre-wrap; margin: .2em 0; }
 .motif-plan .wide { overflow-x: auto; }
+.motif-plan .ran { display: grid; grid-template-columns: 6em 12em auto; column-gap: 12px; align-items: center; }
+.motif-plan .ran .track { height: 9px; box-shadow: inset 0 0 0 1px color-mix(in srgb, currentColor 25%, transparent); }
+.motif-plan .ran .bar { display: block; height: 9px; min-width: 1px; background: currentColor; opacity: .6; }
 .motif-plan .var { font-weight: 600; border-left: 4px solid; padding-left: 6px; }
 """
 
 
-def fragment(clauses: Iterable[ClauseFacts], host: str | None, outer: Step | None) -> str:
-    """A `<div>` with everything in it."""
-    body = "".join(_clause(clause, host) for clause in clauses)
+def fragment(clauses: Iterable[ClauseFacts], host: str | None, outer: Step | None, total: Total | None = None) -> str:
+    """A `<div>` with everything in it; `total`: what the run of it all was."""
+    body = "".join(_clause(clause, host, total) for clause in clauses)
     last = f"<h3>{escape(outer.title)}</h3>{_code(outer.code)}" if outer is not None else ""
+    if total is not None:
+        last += f"{_measured(total.around, total)}<p>All of it took {escape(total_text(total))}.</p>"
     return f'<div class="motif-plan"><style>{STYLE}</style>{body}{last}</div>'
 
 
@@ -42,7 +49,7 @@ def page(content: str) -> str:
     )
 
 
-def _clause(clause: ClauseFacts, host: str | None) -> str:
+def _clause(clause: ClauseFacts, host: str | None, total: Total | None) -> str:
     title = f"{clause.kind} {clause.number}" + (f" on {host}" if host else "")
     sections = [
         f"<h3>{escape(title)}</h3><code>{escape(clause.written)}</code>",
@@ -53,7 +60,9 @@ def _clause(clause: ClauseFacts, host: str | None) -> str:
     sections += [_steps(way.title, way.steps) for way in clause.ways[:1]]
     sections += [_folded(way.title, way.steps) for way in clause.ways[1:]]
     if clause.steps:
-        sections.append(_steps("Work", clause.steps))
+        sections.append(_steps("Work", clause.steps, total))
+    if changes := change_lines(clause.ran):
+        sections.append(f"<h4>Decided again</h4><pre>{escape(chr(10).join(changes))}</pre>")
     if clause.states:
         states = escape("\n".join(clause.states))
         sections.append(f"<details><summary>{clause.graph.states:,} states</summary><pre>{states}</pre></details>")
@@ -61,8 +70,8 @@ def _clause(clause: ClauseFacts, host: str | None) -> str:
     return "".join(sections)
 
 
-def _steps(title: str, steps: Iterable[Step]) -> str:
-    return f"<h4>{escape(title)}</h4><ol>{''.join(_step(step) for step in steps)}</ol>"
+def _steps(title: str, steps: Iterable[Step], total: Total | None = None) -> str:
+    return f"<h4>{escape(title)}</h4><ol>{''.join(_step(step, total) for step in steps)}</ol>"
 
 
 def _folded(title: str, steps: Iterable[Step]) -> str:
@@ -85,9 +94,19 @@ def _conditions(variables: tuple[Variable, ...]) -> str:
     return f"<table>{''.join(rows)}</table>"
 
 
-def _step(step: Step) -> str:
-    notes = escape("\n".join(step.notes))
-    return f"<li>{escape(step.title)}{_code(step.code) if step.code else ''}<pre>{notes}</pre></li>"
+def _step(step: Step, total: Total | None = None) -> str:
+    notes, counted = escape("\n".join(step.notes)), _measured(step.counted, total)
+    return f"<li>{escape(step.title)}{_code(step.code) if step.code else ''}<pre>{notes}</pre>{counted}</li>"
+
+
+def _measured(counted: Sequence[Counted], total: Total | None) -> str:
+    """A bar for each kind of work: its share of the time, beside what was counted."""
+    return "".join(
+        f'<div class="ran"><span>{escape(one.work)}</span><span class="track" role="img" '
+        f'aria-label="{one.share:.0%} of the time"><span class="bar" style="width:{one.share:.1%}"></span></span>'
+        f"<span>{one.share:.0%}: {escape(one.text)}</span></div>"
+        for one in measures(counted, total)
+    )
 
 
 def _code(text: str) -> str:

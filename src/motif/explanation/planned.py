@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from motif.explanation.events import Sketch, event_facts
 from motif.explanation.facts import ClauseFacts, program_facts
+from motif.explanation.measured import with_counters, with_levels
 from motif.ir.event import EventQuery
 from motif.ir.expr import Call, Column, Expr, Literal
 from motif.ir.render import Dialect, row_sql
@@ -31,11 +32,14 @@ COUNTED = "candidates were counted, and the rarest are bound first"
 def planned_facts(queries: Sequence[PlannedQuery]) -> Iterator[ClauseFacts]:
     """What is to be said of each query and its plan."""
     for number, query in enumerate(queries, 1):
-        program, steps = query.program, work(query.plan)
+        program, ran = query.program, query.ran
+        steps = with_counters(work(query.plan), ran)
         if isinstance(program, EventProgram):
-            yield event_facts(number, _planned_sketch(query), steps, NOT_COUNTED)
+            cost = NOT_COUNTED if ran is None or ran.estimates is None else COUNTED
+            facts = event_facts(number, _planned_sketch(query), steps, cost)
         else:
-            yield program_facts(number, program, steps)
+            facts = program_facts(number, program, steps)
+        yield replace(facts, ran=ran, ways=with_levels(facts.ways, ran))
 
 
 def _planned_sketch(query: PlannedQuery) -> Sketch:
@@ -49,7 +53,7 @@ def _planned_sketch(query: PlannedQuery) -> Sketch:
         program.key_parts,
         program.conditions,
         program.ways,
-        equal_counts(program.query),
+        (None if query.ran is None else query.ran.estimates) or equal_counts(program.query),
         query.functions,
         f"{query.plan.match.strategy}: {query.plan.match.why}",
         _masks(program, dialect),

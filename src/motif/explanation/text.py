@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Sequence
 
 from motif.explanation.facts import ClauseFacts, Variable
+from motif.explanation.measured import change_lines, measures
+from motif.plan.physical.ran import Counted, Total
 from motif.plan.physical.text import Step
 
 _WIDTH = 110
 
 
-def clause_text(clause: ClauseFacts, total: int, host: str | None) -> str:
-    """All of one clause or event query."""
+def clause_text(clause: ClauseFacts, total: int, host: str | None, whole: Total | None = None) -> str:
+    """All of one clause or event query; `whole`: the run that it is a part of."""
     which = f" {clause.number} of {total}" if total > 1 else ""
     title = f"{clause.kind}{which}" + (f" on {host}" if host else "")
     sections = [
@@ -23,7 +26,9 @@ def clause_text(clause: ClauseFacts, total: int, host: str | None) -> str:
         sections.append(_section(f"Automaton: {clause.graph.states:,} states", list(clause.states)))
     sections += [_section(way.title, steps_text(way.steps)) for way in clause.ways]
     if clause.steps:
-        sections.append(_section("Work", steps_text(clause.steps)))
+        sections.append(_section("Work", steps_text(clause.steps, whole)))
+    if changes := change_lines(clause.ran):
+        sections.append(_section("Decided again", [line for one in changes for line in _wrapped(one)]))
     sections.append(_section("Algebra", clause.algebra.splitlines()))
     return "\n\n".join(sections)
 
@@ -62,7 +67,7 @@ def _variables(variables: tuple[Variable, ...]) -> list[str]:
     return lines
 
 
-def steps_text(steps: tuple[Step, ...]) -> list[str]:
+def steps_text(steps: tuple[Step, ...], whole: Total | None = None) -> list[str]:
     """The steps, numbered."""
     lines = []
     for number, step in enumerate(steps, 1):
@@ -70,4 +75,11 @@ def steps_text(steps: tuple[Step, ...]) -> list[str]:
         lines += [f"     {line}" for line in _wrapped(step.code)] if step.code else []
         for note in step.notes:
             lines += _wrapped(note, "   ") if not note.startswith(" ") else [f"   {note}"]
+        lines += measured_lines(step.counted, whole)
     return lines
+
+
+def measured_lines(counted: Sequence[Counted], whole: Total | None) -> list[str]:
+    """What was counted, a line for each kind of work, with its share of the time."""
+    width = max((len(one.work) for one in counted), default=0)
+    return [f" > {one.work:<{width}} {one.share:>4.0%}  {one.text}" for one in measures(counted, whole)]

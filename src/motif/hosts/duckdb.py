@@ -10,8 +10,10 @@ from typing import Any, TypeVar
 
 import pyarrow as pa
 
+from motif.engine.analysis import Analysis
 from motif.engine.budget import Budget
 from motif.engine.execution import Execution
+from motif.engine.ledger import SILENT
 from motif.engine.local import LocalColumns
 from motif.engine.order import crossing, layout
 from motif.engine.parallel import match_rows
@@ -44,6 +46,7 @@ from motif.plan.physical.costs import COSTS, PLAIN, Costs
 from motif.plan.physical.facts import Asked
 from motif.plan.physical.plan import Place, Strategy
 from motif.plan.physical.planned import PlannedQuery
+from motif.plan.physical.ran import Work
 from motif.plan.planner import plan
 from motif.plan.program import Program
 from motif.plan.source import HostRefusal, QueryRefusal, Verdict
@@ -286,16 +289,15 @@ def run_program(
     costs: Costs = COSTS,
     wanted: Strategy | None = None,
     progress: Progress | None = None,
-    watch: list[Execution] | None = None,
+    analysis: Analysis | None = None,
 ) -> pa.Table:
-    """Matches of one planned clause: sorted here if the rows fit into memory, else by DuckDB.
-
-    `watch`: is given the run before it begins.
-    """
+    """Matches of one planned clause: sorted here if the rows fit into memory, else by DuckDB."""
     tell_overlaps(program.query)
     tell_text_times(program, source)
     with user_errors(program.query.source):
-        execution = execution_of(program, source, asked_of(program, source), costs=costs, wanted=wanted, watch=watch)
+        execution = execution_of(program, source, asked_of(program, source), costs=costs, wanted=wanted)
+        if analysis is not None:
+            analysis.follow(execution)
         return matched(program, source, execution, progress)
 
 
@@ -307,7 +309,19 @@ def matched(program: Program, source: DuckSource, execution: Execution, progress
     budget.check(sum(part.num_rows for part in parts))
     if not any(part.num_rows for part in parts):
         tell_unmet(row_tests(program), source, program.query.source)
-    return final_columns(program, source, by_partition(pa.concat_tables(parts), program.key_leaves), budget)
+    with execution.ledger.step(Work.GATHER):
+        leaves = by_partition(pa.concat_tables(parts), program.key_leaves)
+    return finish(program, source, leaves, execution)
+
+
+def finish(program: Planned, source: DuckSource, leaves: pa.Table, execution: Execution) -> pa.Table:
+    """The result of a run from what its matching returned."""
+    ledger = execution.ledger
+    ledger.took(Work.FINISH, leaves)
+    with ledger.step(Work.FINISH):
+        result = final_columns(program, source, leaves, execution.budget)
+    ledger.gave(Work.FINISH, result)
+    return result
 
 
 def _leaves(program: Program, source: DuckSource, execution: Execution, progress: Progress | None) -> list[pa.Table]:
@@ -351,7 +365,9 @@ def _drive(
     session: Session, database: Database, reader: pa.RecordBatchReader, progress: Progress | None
 ) -> Iterator[pa.Table]:
     yield from session.feed(pa.Table.from_batches([], reader.schema))
-    for batch in ahead(database.batches(reader), database.connection.interrupt):
+    ledger = session.execution.ledger
+    for batch in ledger.each(Work.READ, ahead(database.batches(reader), database.connection.interrupt)):
+        ledger.gave(Work.READ, batch)
         yield from session.feed(batch)
         if progress is not None:
             progress(batch.num_rows)
@@ -441,17 +457,20 @@ def run_statement(
     costs: Costs = COSTS,
     wanted: Strategy | None = None,
     progress: Progress | None = None,
-    watch: list[Execution] | None = None,
+    analysis: Analysis | None = None,
 ) -> pa.Table:
-    """The answer to a whole statement; `watch`: is given the run of each clause."""
+    """The answer to a whole statement; `analysis` follows the runs of its clauses."""
     database = Database(tables)
     for clause, (program, source) in zip(statement.clauses, plan_statement(database, statement), strict=True):
-        found = run_program(program, source, costs=costs, wanted=wanted, progress=progress, watch=watch)
+        found = run_program(program, source, costs=costs, wanted=wanted, progress=progress, analysis=analysis)
         if statement.is_all_of_one_clause():
             return found
         database.add(clause.name, found)
-    with _outer_errors(statement):
-        return _outer(database, statement.outer_sql)
+    ledger = SILENT if analysis is None else analysis.around
+    with _outer_errors(statement), ledger.step(Work.FINISH):
+        result = _outer(database, statement.outer_sql)
+    ledger.gave(Work.FINISH, result)
+    return result
 
 
 def _outer(database: Database, sql: str) -> pa.Table:
@@ -580,12 +599,12 @@ def match_table(
     *,
     costs: Costs = COSTS,
     wanted: Strategy | None = None,
-    watch: list[Execution] | None = None,
+    analysis: Analysis | None = None,
 ) -> pa.Table:
-    """Matches of one clause over one table or file; `watch`: is given its run."""
+    """Matches of one clause over one table or file; `analysis` follows its run."""
     database = Database({"data": data})
     [(program, source)] = planned(database, text_key(query), lambda: [_checked(query, database)])
-    return run_program(program, source, costs=costs, wanted=wanted, watch=watch)
+    return run_program(program, source, costs=costs, wanted=wanted, analysis=analysis)
 
 
 def _checked(query: RowQuery, database: Database) -> tuple[Program, DuckSource]:

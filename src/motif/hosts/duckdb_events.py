@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from motif.engine.analysis import Analysis
 from motif.engine.arrays import Array
 from motif.engine.events.functions import Functions
 from motif.engine.events.parallel import match_events
@@ -16,7 +17,7 @@ from motif.engine.events.rows import bindable
 from motif.engine.execution import Execution
 from motif.engine.order import crossing, layout
 from motif.errors import MotifError, MotifWarning
-from motif.hosts.duckdb import DuckSource, columns_sql, final_columns, output_sql, planned, row_sql, user_errors
+from motif.hosts.duckdb import DuckSource, columns_sql, finish, output_sql, planned, row_sql, user_errors
 from motif.hosts.duckdb_database import Database, Progress, quoted
 from motif.hosts.duckdb_plans import crossing_of, execution_of
 from motif.hosts.duckdb_rows import rows_in_memory
@@ -57,16 +58,16 @@ def match_stack(
     costs: Costs = COSTS,
     wanted: Strategy | None = None,
     progress: Progress | None = None,
-    watch: list[Execution] | None = None,
+    analysis: Analysis | None = None,
 ) -> pa.Table:
     """Matches of the last query; the matches of those before it are events for those after them.
 
-    `watch`: is given the run of each query.
+    `analysis` follows the runs of all.
     """
     stack = Stack(data, stream, queries)
     for node in stack.dag.nodes[:-1]:
-        stack.add(_answer(stack, node, functions, costs, None, None, watch))
-    return _answer(stack, stack.dag.last, functions, costs, wanted, progress, watch)
+        stack.add(_answer(stack, node, functions, costs, None, None, analysis))
+    return _answer(stack, stack.dag.last, functions, costs, wanted, progress, analysis)
 
 
 def _answer(
@@ -76,13 +77,13 @@ def _answer(
     costs: Costs,
     wanted: Strategy | None,
     progress: Progress | None,
-    watch: list[Execution] | None,
+    analysis: Analysis | None,
 ) -> pa.Table:
     program, source = stack.plan(node, functions)
     check_bare_names(program, source.schema, source)
-    execution = execution_of(
-        program, source, asked_of(program, source), functions, costs=costs, wanted=wanted, watch=watch
-    )
+    execution = execution_of(program, source, asked_of(program, source), functions, costs=costs, wanted=wanted)
+    if analysis is not None:
+        analysis.follow(execution, functions)
     return matched(program, source, functions, execution, progress=progress, classes=node.classes)
 
 
@@ -273,7 +274,7 @@ def matched(
     budget.check(found.num_rows)
     if not found.num_rows:
         tell_unmet(event_tests(program, source.schema), source, program.query.source)
-    return final_columns(program, source, found, budget)
+    return finish(program, source, found, execution)
 
 
 def _looked_over(program: EventProgram, source: DuckSource, classes: frozenset[str], events: pa.Table) -> pa.Table:

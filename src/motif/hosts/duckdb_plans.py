@@ -30,14 +30,10 @@ def execution_of(
     *,
     costs: Costs = COSTS,
     wanted: Strategy | None = None,
-    watch: list[Execution] | None = None,
 ) -> Execution:
-    """The run of a planned query; its plan is what `explain` shows. `watch`: is given the run."""
+    """The run of a planned query; its plan is what `explain` shows."""
     facts = facts_of(program, source, asked, functions, costs)
-    execution = Execution(program, facts, costs, wanted, source.database.budget)
-    if watch is not None:
-        watch.append(execution)
-    return execution
+    return Execution(program, facts, costs, wanted, source.database.budget)
 
 
 def facts_of(

@@ -14,6 +14,7 @@ from motif.hosts.duckdb_database import Progress, counted
 from motif.hosts.duckdb_files import Unreadable
 from motif.plan.events.program import EventProgram
 from motif.plan.physical.facts import Reader
+from motif.plan.physical.ran import Work
 from motif.plan.program import Program
 
 if TYPE_CHECKING:
@@ -27,6 +28,16 @@ def rows_in_memory(
 
     A list, so that the caller can hand the table over without holding on to it.
     """
+    with execution.ledger.step(Work.READ):
+        found = _read(program, source, execution, progress)
+    for table in found:
+        execution.ledger.gave(Work.READ, table)
+    return found
+
+
+def _read(
+    program: Program | EventProgram, source: DuckSource, execution: Execution, progress: Progress | None
+) -> list[pa.Table]:
     own = None if execution.plan.read.reader is Reader.HOST else source.own_rows(program)
     try:
         if own is not None:

@@ -39,6 +39,15 @@ LEADS_FROM, LEADS_UNTIL = range(11, 13)
 # indexes into `state`
 LEVEL, ENTERING, SEGMENT, FOUND, WRITTEN, TRIED = range(6)
 
+COUNTS = 6
+"""Where `state` goes on with the counters of each level, in the variant that counts them: see `COUNTING`."""
+COUNTING = (
+    ("count found", "state[6 + level] += last - first"),
+    ("count tried", "state[6 + depth + level] += 1"),
+    ("count passed", "state[6 + 2 * depth + level] += 1"),
+)
+"""Statements for markers that are not there otherwise: candidates in the range of a level, tried, and passed."""
+
 # what `join` returns
 DONE, PAUSED, TOO_MANY_LISTS = 0, 1, 2
 
@@ -264,6 +273,7 @@ def join(
                     cursor[level] = last - 1
                     end[level] = first - 1
                 # <limit>
+                # <count found>
                 if what == 3 and last - first > most_each:
                     status = 2
                     break
@@ -301,6 +311,7 @@ def join(
                     continue
                 at += go
                 steps -= 1
+                # <count tried>
                 if consuming and alive[pos] == 0:
                     continue
                 if intervals:
@@ -320,6 +331,7 @@ def join(
                 # <test>
                 if not ok:
                     continue
+                # <count passed>
                 if what == 0:
                     bound[level] = pos
                     ready = True

@@ -152,7 +152,9 @@ class Consumer:
             pause = costs.point_pause if self.compiled else costs.plain_point_pause
             twins = coincide(self.rows.program.ways)
             settings = self._ints([self._width, len(fixed[1]), pause, most, twins])
+            tried = int(fixed[-1][join.TRIED])
             status = loop(settings, *fixed, *spaces, state, fired, fired_items, *self._tuples())
+            self.rows.execution.ledger.tried(int(fixed[-1][join.TRIED]) - tried)
             check_wanted()
             parts.append(self._harvest(state, fired, fired_items))
             if not self.compiled:

@@ -17,10 +17,10 @@ from motif.engine.events.matches import EventMatches
 from motif.engine.events.measures import leaves
 from motif.engine.events.merge import marked
 from motif.engine.events.rows import EventRows
-from motif.engine.threads import on_threads
 from motif.kernels import sort
 from motif.kernels.build import sort_loop
 from motif.plan.events.outputs import MatchId
+from motif.plan.physical.ran import Work
 
 SAMPLES = 256
 """Per stretch, to cut time where matches are."""
@@ -45,7 +45,7 @@ def leaves_by_end(rows: EventRows, matches: EventMatches, *, threads: int = 1) -
         own = matches if len(stretches) == 1 else matches.take(stretches[number])
         return _leaves(rows, in_order_of_end(rows, own, by_loop=by_loop), hashes=hashes)
 
-    return pa.concat_tables(on_threads(work, len(stretches)))
+    return pa.concat_tables(rows.execution.ledger.on_threads(Work.GATHER, work, len(stretches)))
 
 
 def _leaves(rows: EventRows, matches: EventMatches, *, hashes: Array | None = None) -> pa.Table:

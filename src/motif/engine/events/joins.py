@@ -14,15 +14,16 @@ from motif.engine.events.join_plan import planned
 from motif.engine.events.matches import EventMatches
 from motif.engine.events.rows import EventRows, Groups, Plan
 from motif.engine.events.zones import NOTHING, ZoneMap, zone_map
-from motif.engine.threads import check_wanted, on_threads
+from motif.engine.threads import check_wanted
 from motif.errors import LimitExceeded, QueryDataError
 from motif.kernels import join
-from motif.kernels.build import join_loop, native_joins
+from motif.kernels.build import counting, join_loop, native_joins
 from motif.plan.events.codegen import ZONE_NAMES
 from motif.plan.events.steps import Lookup
 from motif.plan.events.ways import Role, Way
 from motif.plan.physical.choose import shares
 from motif.plan.physical.plan import Running
+from motif.plan.physical.ran import Work
 from motif.plan.scalar import Lane, as_int, lane
 
 ROOM, ROOM_PLAIN = 1 << 16, 1 << 6
@@ -34,9 +35,19 @@ class WayJoin:
     """The join of one way over the events of a run."""
 
     def __init__(
-        self, rows: EventRows, number: int, running: Running, *, driver: int | None = None, choose: bool = True
+        self,
+        rows: EventRows,
+        number: int,
+        running: Running,
+        *,
+        driver: int | None = None,
+        choose: bool = True,
+        counts: bool = False,
     ) -> None:
-        """`driver`: the element bound first; `choose`: let the join itself make the first pick."""
+        """`driver`: the element bound first; `choose`: let the join itself make the first pick.
+
+        `counts`: what each level does is written down.
+        """
         self.rows = rows
         self.number = number
         self.compiled = running is Running.COMPILED
@@ -45,7 +56,8 @@ class WayJoin:
         self.width = rows.result_columns[1]
         self.plan = plan = planned(rows, number, driver, choose=choose)
         self.steps = plan.steps
-        self.join = plan.join
+        self.counts = counts
+        self.join = counting(plan.join) if counts else plan.join
         self.depth = len(self.steps.elements)
         self.elements = [self.way.elements[e] for e in self.steps.elements]
         lookups = zip(self.elements, self.steps.lookups, strict=True)
@@ -76,7 +88,10 @@ class WayJoin:
             self.compile()
         parts = shares(steps * sampled, threads, self.rows.execution.costs) if self.compiled else 1
         cuts = [*(max(self._lead(number, parts), tried) for number in range(parts)), self.rows.count]
-        rest = on_threads(lambda number: self.another()._found(range(*cuts[number : number + 2]), then)[0], parts)
+        ledger = self.rows.execution.ledger
+        rest = ledger.on_threads(
+            Work.MATCH, lambda number: self.another()._found(range(*cuts[number : number + 2]), then)[0], parts
+        )
         return found + list(chain.from_iterable(rest))
 
     def _is_due(self, more: int = 0) -> bool:
@@ -84,7 +99,8 @@ class WayJoin:
         if not self.may_compile:
             return False
         steps = self.rows.plain_steps + more
-        return self.rows.execution.is_due(steps, lambda: native_joins((self.join,), consuming=False))
+        # Decided as where nobody counts.
+        return self.rows.execution.is_due(steps, lambda: native_joins((self.plan.join,), consuming=False))
 
     def compile(self) -> None:
         """Go on as a compiled loop from where the plain one stands."""
@@ -129,7 +145,7 @@ class WayJoin:
     def _begin(self, leads: range) -> Any:
         """The state of a join over the partitions in which these positions are."""
         before = np.searchsorted(self.rows.bounds, leads.start, "right") - 2
-        return self._ints([-1, 0, before, 0, 0, 0])
+        return self._ints([-1, 0, before, 0, 0, 0, *([0] * (3 * self.depth if self.counts else 0))])
 
     def _chunks(self, leads: range, state: Any) -> Iterator[tuple[EventMatches, Any]]:
         """Matches, and the state of the join behind them: it may go on as a compiled loop, which has arrays."""
@@ -140,6 +156,7 @@ class WayJoin:
             tried = int(state[join.TRIED])
             status = self._call(settings, state, out, items)
             check_wanted()
+            self.rows.execution.ledger.tried(int(state[join.TRIED]) - tried)
             found, written = int(state[join.FOUND]), int(state[join.WRITTEN])
             state[join.FOUND] = state[join.WRITTEN] = 0
             yield self._matches(_array(out, found * self.width), _array(items, written)), state
@@ -152,8 +169,15 @@ class WayJoin:
                 self.compile()
                 state, settings, room = self._ints(state), self.settings(leads), max(room, self._least_room)
             settings[join.STEPS] = self._pause
+        if self.counts:
+            self._tell_levels([int(count) for count in state[join.COUNTS :]])
         if status == join.TOO_MANY_LISTS:
             raise self.too_many_lists()
+
+    def _tell_levels(self, counts: list[int]) -> None:
+        parts = [counts[low : low + self.depth] for low in range(0, 3 * self.depth, self.depth)]
+        for level, numbers in enumerate(zip(*parts, strict=True)):
+            self.rows.execution.ledger.level((self.number, level, self.elements[level].var), *numbers)
 
     @property
     def _pause(self) -> int:

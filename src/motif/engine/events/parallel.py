@@ -23,6 +23,7 @@ from motif.engine.threads import on_threads
 from motif.plan.events.program import EventProgram
 from motif.plan.events.steps import Estimates
 from motif.plan.physical.plan import Strategy
+from motif.plan.physical.ran import Work
 
 SAMPLE = 30_000
 """Events by which the order of steps is chosen where threads have partitions of their own."""
@@ -35,27 +36,43 @@ def match_events(
 ) -> pa.Table:
     """Leaves of all matches in events that are in no order."""
     expect_large_arrays()
-    events = with_coded_keys(events, layout.keys)
-    group = groups(events, layout.keys)
+    ledger = execution.ledger
+    ledger.took(Work.LEAVE_OUT if execution.plan.match.leaves_out else Work.ARRANGE, events)
+    with ledger.step(Work.ARRANGE):
+        events = with_coded_keys(events, layout.keys)
+        group = groups(events, layout.keys)
     if execution.plan.match.leaves_out:
-        events, group = promising(program, events, group, execution)
+        with ledger.step(Work.LEAVE_OUT):
+            events, group = promising(program, events, group, execution)
+        ledger.gave(Work.LEAVE_OUT, events)
+        ledger.took(Work.ARRANGE, events)
     plan = execution.learn(rows=events.num_rows, largest_share=_largest_share(group) if program.keys else None)
     parts = (plan.match.parts or 1) if plan.match.strategy is Strategy.PARTITIONS else 1
     # One order of steps for all parts: each would have to be compiled.
-    estimates = _estimates(program, events, layout, group, execution) if parts > 1 else None
+    with ledger.step(Work.ARRANGE):
+        estimates = _estimates(program, events, layout, group, execution) if parts > 1 else None
     if estimates is not None:
         execution.count(estimates)
-    shard = Arrangement(events, layout, group=group).shards(parts)
+    with ledger.step(Work.ARRANGE):
+        shard = Arrangement(events, layout, group=group).shards(parts)
     del events  # the caller keeps none either: they are held once
 
     def work(number: int) -> pa.Table:
-        rows = EventRows(program, shard(number), execution, estimates)
-        if parts == 1 and rows.count:
-            execution.count(rows.estimates)
+        with ledger.step(Work.ARRANGE):
+            table = shard(number)
+        ledger.gave(Work.ARRANGE, table)
+        ledger.took(Work.MATCH, table)
+        with ledger.step(Work.MATCH):
+            rows = EventRows(program, table, execution, estimates)
+            if parts == 1 and rows.count:
+                execution.count(rows.estimates)
         return match_part(rows, functions)
 
     found = on_threads(work, parts)
-    return in_time_order(found) if program.keys else found[0]
+    with ledger.step(Work.GATHER):
+        leaves = in_time_order(found) if program.keys else found[0]
+    ledger.gave(Work.GATHER, leaves)
+    return leaves
 
 
 def _estimates(

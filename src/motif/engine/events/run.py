@@ -22,6 +22,7 @@ from motif.kernels.native import Native
 from motif.plan.events.program import EventProgram
 from motif.plan.events.ways import coincide
 from motif.plan.physical.plan import Running, Strategy
+from motif.plan.physical.ran import Work
 
 NO_FUNCTIONS = Functions({})
 
@@ -36,9 +37,14 @@ def match_sorted(
 
 def match_part(rows: EventRows, functions: Functions = NO_FUNCTIONS) -> pa.Table:
     """Leaves of all matches over some partitions; with a key, `in_time_order` brings parts together."""
-    matches = find_matches(rows, functions, in_order=False)
+    ledger = rows.execution.ledger
+    with ledger.step(Work.MATCH):
+        matches = find_matches(rows, functions, in_order=False)
+    ledger.gave(Work.MATCH, matches)
+    ledger.took(Work.GATHER, matches)
     rows.execution.budget.check(len(matches))
-    return leaves_by_end(rows, matches, threads=rows.execution.plan.gather.threads)
+    with ledger.step(Work.GATHER):
+        return leaves_by_end(rows, matches, threads=rows.execution.plan.gather.threads)
 
 
 def find_matches(rows: EventRows, functions: Functions = NO_FUNCTIONS, *, in_order: bool = True) -> EventMatches:
@@ -46,6 +52,7 @@ def find_matches(rows: EventRows, functions: Functions = NO_FUNCTIONS, *, in_ord
     if not rows.count or not rows.program.ways:
         return no_matches(rows)
     rows.let_pass(functions.masks(rows))
+    rows.execution.ledger.candidates(lambda: {var: len(rows.candidates(var)) for var, _ in rows.program.masks})
     running = rows.execution.matching(rows.count, partial(loops_of, rows, functions))
     return _find(rows, functions, running, in_order)
 
@@ -68,7 +75,9 @@ def _find(rows: EventRows, functions: Functions, running: Running, in_order: boo
         return Consumer(rows, running).fired()
     threads = rows.execution.facts.cores if plan.match.strategy is Strategy.SHARED else 1
     test = partial(functions.filtered, rows)
-    ways = [WayJoin(rows, number, running, choose=not tested_later) for number in range(len(program.ways))]
+    counts = rows.execution.ledger.is_asked
+    numbers = range(len(program.ways))
+    ways = [WayJoin(rows, number, running, choose=not tested_later, counts=counts) for number in numbers]
     matches = joined([part for way in ways for part in way.shared(threads, test)])
     if coincide(program.ways):
         matches = matches.distinct()

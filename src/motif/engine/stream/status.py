@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import datetime as dt
-from dataclasses import dataclass, fields, replace
+from dataclasses import Field, dataclass, field, fields, replace
 
 from motif.engine.stream.session import StreamSession
 from motif.engine.watermark import BEGINNING, FOREVER
+from motif.plan.physical.plan import PhysicalPlan
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
@@ -38,6 +39,8 @@ class Status:
     """All events up to here have come."""
     lag_seconds: float = 0.0
     """How far the watermark, and with it what is decided, is behind the latest event."""
+    plan: PhysicalPlan | None = field(default=None, compare=False, repr=False)
+    """How the last query of a stream on Spark runs, once it has reported a batch; None where several run as one."""
 
     @classmethod
     def of(cls, session: StreamSession, ticks: int) -> Status:
@@ -72,7 +75,7 @@ class Status:
         )
 
     def __str__(self) -> str:
-        rows = [(field.name.replace("_", " "), getattr(self, field.name)) for field in fields(self)]
+        rows = [(one.name.replace("_", " "), getattr(self, one.name)) for one in _shown_fields()]
         return "\n".join(f"{name:<14}{_shown(value):>16}" for name, value in rows)
 
     def prometheus(self, name: str = "motif", **labels: str) -> str:
@@ -80,19 +83,25 @@ class Status:
         shown = ",".join(f'{key}="{_escaped(value)}"' for key, value in sorted(labels.items()))
         where = f"{{{shown}}}" if shown else ""
         lines = []
-        for field in fields(self):
-            value = getattr(self, field.name)
+        for one in _shown_fields():
+            value = getattr(self, one.name)
             if isinstance(value, dt.datetime):
                 value = value.timestamp()
             if value is None:
                 continue
-            metric, kind = f"{name}_{field.name}", "counter" if field.name in _COUNTERS else "gauge"
-            metric += "_total" if kind == "counter" else "_timestamp_seconds" if field.name == "watermark" else ""
+            metric, kind = f"{name}_{one.name}", "counter" if one.name in _COUNTERS else "gauge"
+            metric += "_total" if kind == "counter" else "_timestamp_seconds" if one.name == "watermark" else ""
             lines += [f"# TYPE {metric} {kind}", f"{metric}{where} {value}"]
         return "\n".join(lines) + "\n"
 
 
 _COUNTERS = frozenset({"events", "matches", "timed_out", "late", "without_time", "failed", "limited"})
+SUMS = tuple(one.name for one in fields(Status) if one.name not in ("watermark", "lag_seconds", "plan"))
+"""What is summed over the parts of a stream."""
+
+
+def _shown_fields() -> tuple[Field[object], ...]:
+    return tuple(one for one in fields(Status) if one.name != "plan")
 
 
 def _moment(microseconds: int) -> dt.datetime | None:

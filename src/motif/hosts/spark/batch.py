@@ -24,6 +24,7 @@ from motif.hosts.spark.safety import Unsafe, computed, filtered, queried, select
 from motif.hosts.spark.says import in_our_words, refusal
 from motif.hosts.spark.settings import quiet, use_unbounded_batches
 from motif.hosts.spark.shipping import carried
+from motif.hosts.spark.tell import Tell
 from motif.hosts.spark.types import kept_back, leaf_schema, message_and_hint, type_of
 from motif.hosts.spark.worker import Batches, asker, matcher, told_program
 from motif.ir.expr import Call, Column, Expr, HostAggregate, Verbatim, transform
@@ -37,7 +38,7 @@ from motif.plan.constants import reads_nothing, words_of
 from motif.plan.events.program import EventProgram
 from motif.plan.outputs import FIELD, Grouped
 from motif.plan.overlaps import tell_overlaps
-from motif.plan.physical.plan import PhysicalPlan, Strategy
+from motif.plan.physical.plan import Strategy
 from motif.plan.physical.planned import PlannedQuery
 from motif.plan.planner import plan
 from motif.plan.program import Program
@@ -46,6 +47,8 @@ from motif.plan.source import Answers, HostRefusal, QueryRefusal, Verdict
 from motif.plan.stream import time_column
 from motif.plan.unmet import MOST_VALUES, tell_of_rows
 
+Follow = Callable[..., Tell]
+"""Takes a program, its plan and the functions of the user."""
 _MATCH, _ROW = "__motif_match", "__motif_row"
 _UNSTEADY = frozenset(
     "current_date current_time current_timestamp curdate localtimestamp now unix_timestamp current_user user".split()
@@ -251,27 +254,26 @@ def no_rows(frame: DataFrame) -> DataFrame:
 
 
 def match_frame(
-    frame: DataFrame, query: RowQuery, wanted: Strategy | None = None, watch: list[PhysicalPlan] | None = None
+    frame: DataFrame, query: RowQuery, wanted: Strategy | None = None, follow: Follow | None = None
 ) -> DataFrame:
     """Matches of a clause over a DataFrame; where it has conditions for Spark, they are asked about now.
 
-    `watch`: is given the plan by which they are matched.
+    `follow`: says how tasks tell what they count.
     """
     use_unbounded_batches(frame.sparkSession)
     source = SparkSource(frame)
     tell_overlaps(query)
-    return run_program(answered(plan(query, source), source), source, wanted, watch)
+    return run_program(answered(plan(query, source), source), source, wanted, follow)
 
 
 def run_program(
-    program: Program, source: SparkSource, wanted: Strategy | None = None, watch: list[PhysicalPlan] | None = None
+    program: Program, source: SparkSource, wanted: Strategy | None = None, follow: Follow | None = None
 ) -> DataFrame:
     """The plan around the engine: exchange by key, match in the workers, scalars after. No job is run."""
     kinds = source.spark_types(crossing(program))
     chosen = row_plan(program, source, wanted)
-    if watch is not None:
-        watch.append(chosen.plan)
-    work = matcher(program, row_layout(program, kinds), chosen.plan, chosen.costs)
+    tell = None if follow is None else follow(program, chosen.plan)
+    work = matcher(program, row_layout(program, kinds), chosen.plan, chosen.costs, tell)
     schema = leaf_schema(program.outputs.leaves, kinds)
     return with_scalars(program, in_workers(program, source, chosen, work, MATCH, schema))
 

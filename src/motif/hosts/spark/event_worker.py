@@ -26,29 +26,39 @@ from motif.engine.order import Layout, arrange
 from motif.engine.told import Told
 from motif.errors import MotifError
 from motif.hosts.spark.questions import questions_of
+from motif.hosts.spark.tell import Tell, arriving, counting
 from motif.hosts.spark.worker import FACTS, OUTPUT_ROWS, Batches, told_of
 from motif.plan.events.program import EventProgram, Slice
 from motif.plan.physical.costs import Costs
 from motif.plan.physical.exact import picked
+from motif.plan.physical.ran import Work
 
 
 def event_matcher(
-    program: EventProgram, layout: Layout, functions: Functions, costs: Costs, cut: Slice | None = None
+    program: EventProgram,
+    layout: Layout,
+    functions: Functions,
+    costs: Costs,
+    cut: Slice | None = None,
+    tell: Tell | None = None,
 ) -> Callable[[Batches], Batches]:
-    """The function given to `mapInArrow`: sort what this task was sent, then match it."""
+    """The function given to `mapInArrow`: sort what this task was sent, then match it; `tell` what was counted."""
 
     def match(batches: Batches) -> Batches:
         expect_large_arrays()
-        held = [batch for batch in batches if batch.num_rows]
-        if not held:
-            return
-        events = with_time(program, pa.Table.from_batches(held))
-        held.clear()
-        if events.num_rows:
-            table = arrange(events.combine_chunks(), layout)
-            del events
-            found = matches_of(program, table, functions, costs, cut)
-            yield from found.combine_chunks().to_batches(max_chunksize=OUTPUT_ROWS)
+        execution = Execution(program, FACTS, costs)
+        with counting(execution, tell):
+            ledger = execution.ledger
+            held = [batch for batch in arriving(batches, ledger) if batch.num_rows]
+            events = with_time(program, pa.Table.from_batches(held)) if held else None
+            held.clear()
+            if events is not None and events.num_rows:
+                with ledger.step(Work.ARRANGE):
+                    table = arrange(events.combine_chunks(), layout)
+                ledger.gave(Work.ARRANGE, table)
+                del events
+                found = matches_of(table, functions, execution, cut)
+                yield from found.combine_chunks().to_batches(max_chunksize=OUTPUT_ROWS)
 
     return match
 
@@ -91,13 +101,21 @@ def with_time(program: EventProgram, events: pa.Table) -> pa.Table:
     return events.filter(pc.is_valid(times))
 
 
-def matches_of(
-    program: EventProgram, table: pa.Table, functions: Functions, costs: Costs, cut: Slice | None
-) -> pa.Table:
+def matches_of(table: pa.Table, functions: Functions, execution: Execution, cut: Slice | None) -> pa.Table:
     """Leaves of the matches that belong to this task."""
-    rows = EventRows(program, table, Execution(program, FACTS, costs))
-    found = find_matches(rows, functions, in_order=False)  # Spark keeps no order
-    return leaves(rows, found if cut is None else found.take(_owned(rows, found, cut)))
+    program, ledger = execution.program, execution.ledger
+    assert isinstance(program, EventProgram)
+    ledger.took(Work.MATCH, table)
+    with ledger.step(Work.MATCH):
+        rows = EventRows(program, table, execution)
+        found = find_matches(rows, functions, in_order=False)  # Spark keeps no order
+        found = found if cut is None else found.take(_owned(rows, found, cut))
+    ledger.gave(Work.MATCH, found)
+    ledger.took(Work.GATHER, found)
+    with ledger.step(Work.GATHER):
+        result = leaves(rows, found)
+    ledger.gave(Work.GATHER, result)
+    return result
 
 
 def _owned(rows: EventRows, matches: EventMatches, cut: Slice) -> Array:

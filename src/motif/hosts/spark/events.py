@@ -25,6 +25,7 @@ from motif.errors import MotifError
 from motif.hosts.spark.asking import ASK, Questions, settled
 from motif.hosts.spark.asking import Condition as Asking
 from motif.hosts.spark.batch import (
+    Follow,
     SparkSource,
     quoted,
     row_sql,
@@ -64,11 +65,11 @@ def match_stack(
     stream: Stream,
     functions: Callables,
     wanted: Strategy | None = None,
-    watch: list[PhysicalPlan] | None = None,
+    follow: Follow | None = None,
 ) -> DataFrame:
     """Matches of the last query; the matches of those before it are events for those after them.
 
-    `watch`: is given the plan of each query.
+    `follow`: says how tasks tell what they count.
     """
     stack = Stack(data, stream, queries)
     for name, frame in stack.inputs.items():
@@ -77,8 +78,8 @@ def match_stack(
             raise MotifError(f"{label}: a streaming DataFrame is not a table", hint="motif.match takes it")
         use_unbounded_batches(frame.sparkSession)
     for node in stack.dag.nodes[:-1]:
-        stack.add(run_program(*answered(*stack.plan(node, functions), functions), functions, None, watch))
-    return run_program(*answered(*stack.plan(stack.dag.last, functions), functions), functions, wanted, watch)
+        stack.add(run_program(*answered(*stack.plan(node, functions), functions), functions, None, follow))
+    return run_program(*answered(*stack.plan(stack.dag.last, functions), functions), functions, wanted, follow)
 
 
 def stack_errors(
@@ -207,16 +208,15 @@ def run_program(
     source: SparkSource,
     functions: Callables,
     wanted: Strategy | None = None,
-    watch: list[PhysicalPlan] | None = None,
+    follow: Follow | None = None,
 ) -> DataFrame:
     """Filter, exchange by key or slice, match in the workers, scalars after."""
     plan, costs, _ = event_plan(program, source, functions, wanted)
-    if watch is not None:
-        watch.append(plan)
+    tell = None if follow is None else follow(program, plan, functions)
     program, test = tested_after(program) if is_tested_after(program) else (program, None)
 
     def work(program: EventProgram, arranged: Layout, cut: Slice | None) -> Work:
-        return event_matcher(program, arranged, Functions(dict(functions)), costs, cut)
+        return event_matcher(program, arranged, Functions(dict(functions)), costs, cut, tell)
 
     def schema(kinds: Sequence[t.DataType]) -> t.StructType:
         return event_schema(program.outputs.leaves, list(kinds), program.time)

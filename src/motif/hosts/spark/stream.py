@@ -43,7 +43,7 @@ from motif.hosts.spark.settings import quiet, use_unbounded_batches
 from motif.hosts.spark.shipping import carried
 from motif.hosts.spark.stream_archive import archived_frame, archived_stack, check_types, seeds
 from motif.hosts.spark.stream_state import digest
-from motif.hosts.spark.stream_status import watch
+from motif.hosts.spark.stream_status import remember_plan, watch
 from motif.hosts.spark.stream_watermark import watched, watched_inputs
 from motif.hosts.spark.types import event_schema, leaf_schema, type_of
 from motif.ir.event import EventQuery
@@ -258,6 +258,7 @@ class Chain:
             _refuse_names(program)
         plan = stream_plan(program, source, self.wanted, buckets=self.live.buckets, has_archive=archive is not None)
         stage = self.stage(program, source, functions, plan, tuple(kind for kind in KINDS if self.live.emits(kind)))
+        remember_plan(stage.operator.name, plan)
         return stage.result(source, archive, with_kinds=self.live.emit is not None)
 
     def stage(

@@ -21,10 +21,13 @@ from pyspark.sql.streaming.listener import StreamingQueryListener
 from motif.engine.stream.status import Status
 from motif.errors import MotifError
 from motif.hosts.spark.stream_worker import COUNTERS, MARK
+from motif.plan.physical.plan import PhysicalPlan
 
 PREFIX = "motif:"
 MOST_QUERIES = 256
 """Queries of which the last reports are remembered."""
+MOST_PLANS = 1024
+"""Queries of which the plans are remembered: a DataFrame that nobody starts has one, too."""
 Report = tuple[int, dict[str, Any]]
 """The number of a batch, and the counters of a bucket after it."""
 Reports = dict[tuple[str, int], Report]
@@ -33,6 +36,7 @@ Reports = dict[tuple[str, int], Report]
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _HEARD: OrderedDict[str, Reports] = OrderedDict()
 _AT_FIRST: OrderedDict[str, Callable[[], object]] = OrderedDict()
+_PLANS: OrderedDict[str, PhysicalPlan] = OrderedDict()
 _WATCHED: WeakSet[SparkSession] = WeakSet()
 
 
@@ -59,6 +63,13 @@ def at_first_report(operator: str, action: Callable[[], object]) -> None:
         _AT_FIRST.popitem(last=False)
 
 
+def remember_plan(operator: str, plan: PhysicalPlan) -> None:
+    """What an operator does once it runs."""
+    _PLANS[operator] = plan
+    while len(_PLANS) > MOST_PLANS:
+        _PLANS.popitem(last=False)
+
+
 def watch(session: SparkSession) -> None:
     """Listen to the queries of a session, once. On Connect a listener is a thread that ends with a warning."""
     if session not in _WATCHED and ".connect." not in type(session).__module__:
@@ -81,7 +92,13 @@ def status(query: Any) -> Status:
         raise MotifError(
             "the query reports no counters of Motif", hint="status is for queries whose DataFrame motif.match has made"
         )
-    return _merged(dict(reports))
+    return replace(_merged(dict(reports)), plan=_plan(name for name, _ in reports))
+
+
+def _plan(operators: Iterable[str]) -> PhysicalPlan | None:
+    """The plan of the query whose matches come out; None where there are several."""
+    found = [_PLANS[name] for name in dict.fromkeys(operators) if name in _PLANS]
+    return found[0] if len(found) == 1 else None
 
 
 def _hear(progress: Any) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 from motif.engine.arrays import Array, flat, null_flags, numpy_of, plain_type, taken, to_lanes
 from motif.engine.stream import container
 from motif.engine.stream.session import Emitted, Planned, StreamSession
-from motif.engine.stream.status import Status
+from motif.engine.stream.status import SUMS, Status
 from motif.engine.watermark import BEGINNING, FOREVER, is_past
 from motif.hosts.spark.stream_state import Bucket, Head, Step, Store
 from motif.hosts.spark.worker import OUTPUT_ROWS, Batches
@@ -267,7 +267,7 @@ def metrics_of(session: StreamSession, ticks: int) -> dict[str, int | None]:
 
 MARK = '{"bucket":'
 """How the text of the counters of a bucket begins."""
-COUNTERS = tuple(field.name for field in fields(Status) if field.name not in ("watermark", "lag_seconds"))
+COUNTERS = SUMS
 """What of a `Status` is the sum over buckets."""
 
 

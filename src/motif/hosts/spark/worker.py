@@ -12,15 +12,18 @@ import pyarrow as pa
 
 from motif.engine.answers import Enough
 from motif.engine.execution import Execution
+from motif.engine.ledger import SILENT, Silent
 from motif.engine.memory import expect_large_arrays
 from motif.engine.order import Layout, arrange
 from motif.engine.session import Session
 from motif.engine.told import Told
 from motif.errors import MotifError
 from motif.hosts.spark.questions import questions_of
+from motif.hosts.spark.tell import Tell, arriving, counting
 from motif.plan.physical.costs import Costs
 from motif.plan.physical.facts import Facts, Host
 from motif.plan.physical.plan import PhysicalPlan
+from motif.plan.physical.ran import Work
 from motif.plan.program import Program
 from motif.plan.source import Asked
 
@@ -30,17 +33,21 @@ FACTS = Facts(host=Host.SPARK)
 Batches = Iterator[pa.RecordBatch]
 
 
-def matcher(program: Program, layout: Layout, plan: PhysicalPlan, costs: Costs) -> Callable[[Batches], Batches]:
-    """The function given to `mapInArrow`: sort what this task was sent, then match it."""
+def matcher(
+    program: Program, layout: Layout, plan: PhysicalPlan, costs: Costs, tell: Tell | None = None
+) -> Callable[[Batches], Batches]:
+    """The function given to `mapInArrow`: sort what this task was sent, then match it; `tell` what was counted."""
 
     def match(batches: Batches) -> Batches:
         expect_large_arrays()
-        session = Session(program, Execution(program, FACTS, costs))
-        for rows in _sorted(batches, layout, plan.arrange.most_bytes or costs.task_sort_bytes):
-            for leaves in session.feed(rows):
+        execution = Execution(program, FACTS, costs)
+        with counting(execution, tell):
+            session, sent = Session(program, execution), arriving(batches, execution.ledger)
+            for rows in _sorted(sent, layout, plan.arrange.most_bytes or costs.task_sort_bytes, execution.ledger):
+                for leaves in session.feed(rows):
+                    yield from _batches(leaves)
+            for leaves in session.finish():
                 yield from _batches(leaves)
-        for leaves in session.finish():
-            yield from _batches(leaves)
 
     return match
 
@@ -80,7 +87,7 @@ def _batches(leaves: pa.Table) -> Batches:
         yield from leaves.combine_chunks().to_batches(max_chunksize=OUTPUT_ROWS)
 
 
-def _sorted(batches: Batches, layout: Layout, memory_bytes: int) -> Iterator[pa.Table]:
+def _sorted(batches: Batches, layout: Layout, memory_bytes: int, ledger: Silent = SILENT) -> Iterator[pa.Table]:
     """Sort in memory; what does not fit goes through DuckDB's sort, which spills to disk."""
     held: list[pa.RecordBatch] = []
     size = 0
@@ -88,10 +95,15 @@ def _sorted(batches: Batches, layout: Layout, memory_bytes: int) -> Iterator[pa.
         held.append(batch)
         size += batch.nbytes
         if size > memory_bytes:
-            yield from _spilled(held, batches, layout, memory_bytes)
+            for table in ledger.each(Work.ARRANGE, _spilled(held, batches, layout, memory_bytes)):
+                ledger.gave(Work.ARRANGE, table)
+                yield table
             return
     if held:
-        yield arrange(pa.Table.from_batches(held).combine_chunks(), layout)
+        with ledger.step(Work.ARRANGE):
+            table = arrange(pa.Table.from_batches(held).combine_chunks(), layout)
+        ledger.gave(Work.ARRANGE, table)
+        yield table
 
 
 def _spilled(held: list[pa.RecordBatch], rest: Batches, layout: Layout, memory_bytes: int) -> Iterator[pa.Table]:

@@ -143,7 +143,7 @@ def _why_not_worth_it(strategy: Strategy, program: Program | EventProgram, facts
                 return None
         case _:
             return None
-    return f"{facts.rows:,} rows are too few to share"
+    return f"{facts.rows:,} rows are too few to deal out"
 
 
 def _small_table(program: Program | EventProgram, facts: Facts, costs: Costs) -> str | None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from motif.plan.events.program import EventProgram
 from motif.plan.physical.plan import PhysicalPlan
+from motif.plan.physical.ran import Ran
 from motif.plan.program import Program
 
 
@@ -19,3 +20,5 @@ class PlannedQuery:
     plan: PhysicalPlan
     functions: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
     """Functions of the user."""
+    ran: Ran | None = None
+    """What it did, where it was run."""

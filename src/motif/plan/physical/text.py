@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from motif.plan.physical.facts import Crossing, Host, Mode, Reader
 from motif.plan.physical.plan import Ask, Asking, PhysicalPlan, Place, Route, Running, Strategy
+from motif.plan.physical.ran import Counted, Work
 
 NO_COLUMN = "no column crosses, only rows"
 
@@ -18,6 +19,10 @@ class Step:
     title: str
     code: str = ""
     notes: tuple[str, ...] = ()
+    works: tuple[Work, ...] = ()
+    """What a run counts of it."""
+    counted: tuple[Counted, ...] = ()
+    """What a run has counted."""
 
 
 def work(plan: PhysicalPlan) -> tuple[Step, ...]:
@@ -28,7 +33,7 @@ def work(plan: PhysicalPlan) -> tuple[Step, ...]:
 def _steps(plan: PhysicalPlan) -> Iterator[Step]:
     if plan.read.filter:
         yield Step(f"{plan.host} filters", plan.read.filter)
-    yield Step(_reads(plan), plan.read.sql, (*_read_notes(plan), *crossing_notes(plan.read.crossing)))
+    yield Step(_reads(plan), plan.read.sql, (*_read_notes(plan), *crossing_notes(plan.read.crossing)), (Work.READ,))
     if plan.move is not None:
         yield from _moves(plan)
     if plan.ask is not None and plan.ask.asking is not Asking.FOUND:
@@ -40,7 +45,7 @@ def _steps(plan: PhysicalPlan) -> Iterator[Step]:
         yield Step("Motif unpacks the matches, inside mapInArrow")
     if plan.finish is not None:
         title = "Spark selects the result" if plan.host is Host.SPARK else "DuckDB computes the outputs"
-        yield Step(title, plan.finish.sql)
+        yield Step(title, plan.finish.sql, works=(Work.FINISH,))
 
 
 def _reads(plan: PhysicalPlan) -> str:
@@ -126,7 +131,9 @@ def _match(plan: PhysicalPlan) -> Step:
         notes.append("events of partitions that lack what every match must have are left out before they are sorted")
     notes.append(_out(plan))
     notes += plan.open
-    return Step(_title(plan), "", tuple(note for note in notes if note))
+    own = (Work.LEAVE_OUT, Work.ARRANGE, Work.MATCH, Work.GATHER)
+    works = own if plan.finish is not None else (*own, Work.FINISH)
+    return Step(_title(plan), "", tuple(note for note in notes if note), works)
 
 
 def _title(plan: PhysicalPlan) -> str:
