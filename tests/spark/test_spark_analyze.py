@@ -71,9 +71,6 @@ def test_a_stack_of_events_is_counted_query_by_query(frame: DataFrame) -> None:
     assert dict(steps_of(found)["match"]["candidates"]) == dict(steps_of(here)["match"]["candidates"])
     levels = found.levels.to_pylist()
     assert {(one["query"], one["variable"]) for one in levels} == {(1, "x"), (1, "y"), (2, "u"), (2, "v")}
-    for query in (1, 2):  # each task binds the rarest first
-        last = [one["passed"] for one in levels if (one["query"], one["level"]) == (query, 2)]
-        assert sum(last) == steps_of(found, query)["match"]["rows_out"]
 
 
 @pytest.mark.parametrize("strategy", ["sequential", Strategy.SLICES.value])
