@@ -21,11 +21,13 @@ import motif
 from motif import api
 from motif.engine.events import joins, promising
 from motif.engine.execution import Execution
+from motif.engine.ledger import Silent
 from motif.engine.threads import on_threads
 from motif.errors import LimitExceeded, MotifError, QueryBindError, QueryDataError, UnsupportedQuery
 from motif.options import parsed_queries
 from motif.plan.events.functions import VECTORIZED
 from motif.plan.physical.costs import COMPILED, COSTS, NEVER, PLAIN
+from motif.plan.physical.ran import Work
 from motif.testing.event_engines import Engine
 
 NOON = dt.datetime(2026, 1, 1, 12)
@@ -302,11 +304,12 @@ def sharing(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """In how many shares joins were cut."""
     counts: list[int] = []
 
-    def noted(work: Callable[[int], object], parts: int) -> list[object]:
-        counts.append(parts)
-        return on_threads(work, parts)
+    def noted(_: Silent, work: Work, part: Callable[[int], object], parts: int) -> list[object]:
+        if work is Work.MATCH:
+            counts.append(parts)
+        return on_threads(part, parts)
 
-    monkeypatch.setattr(joins, "on_threads", noted)
+    monkeypatch.setattr(Silent, "on_threads", noted)
     return counts
 
 

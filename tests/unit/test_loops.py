@@ -18,7 +18,7 @@ from motif.engine.execution import Execution, code_of
 from motif.engine.order import crossing, layout
 from motif.engine.stream.session import Planned, StreamSession
 from motif.hosts import duckdb, duckdb_events
-from motif.kernels import build, native
+from motif.kernels import aside, build, native
 from motif.lang.snoop import parse_events
 from motif.lang.statement import parse_clause
 from motif.options import EventOptions
@@ -262,7 +262,7 @@ def test_a_stream_that_takes_many_steps(query: str, loaded: list[object]) -> Non
     assert not loaded  # steps too small to gain anything
     found += pushed(session, rows.slice(200), 600)
     assert found + rest(session) == expected
-    assert loaded
+    assert loaded or aside._STARTED  # compiled by another process, where it was never compiled before
 
 
 @pytest.mark.usefixtures("kernel_cache")

@@ -92,7 +92,7 @@ IN_PROCESS = {
         ROWS_BY_KEY, in_process(100 * MILLION, 8), S.PARTITIONS, 24, L.COMPILED, "each core has whole partitions"
     ),
     "few rows by key": Case(
-        ROWS_BY_KEY, in_process(150_000), S.SEQUENTIAL, 1, L.PLAIN_FIRST, "; 150,000 rows are too few to share"
+        ROWS_BY_KEY, in_process(150_000), S.SEQUENTIAL, 1, L.PLAIN_FIRST, "; 150,000 rows are too few to deal out"
     ),
     "rows by key on one core": Case(
         ROWS_BY_KEY, in_process(MILLION, 1), S.SEQUENTIAL, 1, L.COMPILED, "; there is one core"
@@ -109,7 +109,7 @@ IN_PROCESS = {
         S.SEQUENTIAL,
         1,
         L.COMPILED,
-        "; 199,999 rows are too few to share",
+        "; 199,999 rows are too few to deal out",
     ),
     "all rows on one core": Case(
         ALL_ROWS, in_process(MILLION, 1), S.SEQUENTIAL, 1, L.COMPILED, "one core does all the work; there is one core"
@@ -140,7 +140,7 @@ IN_PROCESS = {
         S.SHARED,
         None,
         L.PLAIN_FIRST,
-        "; 10,000 rows are too few to share",
+        "; 10,000 rows are too few to deal out",
     ),
     "events by key on one core": Case(
         BY_KEY, in_process(MILLION, 1), S.SEQUENTIAL, 1, L.COMPILED, "one core does all the work; there is one core"
@@ -151,7 +151,7 @@ IN_PROCESS = {
         S.SHARED,
         None,
         L.COMPILED,
-        "; there is no key: no attribute is equal in all events of a match",
+        "; there is no key, for no attribute is equal in all events of a match",
     ),
     "events of which a sample was joined": Case(
         ALL_EVENTS, in_process(MILLION, lead_steps=500_000), S.SHARED, 5, L.COMPILED, ""
@@ -387,7 +387,7 @@ def test_whoever_asks_gets_what_is_exact_and_nothing_else(query: str, place: str
 
 
 NOT_EXACT: list[tuple[str, str, Strategy, str]] = [
-    ("all rows", "in process", S.PARTITIONS, "there is no key: there is no PARTITION BY"),
+    ("all rows", "in process", S.PARTITIONS, "there is no PARTITION BY"),
     ("rows by key", "in process", S.PIECES, "there is a PARTITION BY, and partitions are not cut"),
     (
         "rows that are numbered",
@@ -400,7 +400,7 @@ NOT_EXACT: list[tuple[str, str, Strategy, str]] = [
     ("rows by key", "in process", S.SLICES, "there is no such way for MATCH_RECOGNIZE in process"),
     ("rows by key", "on Spark", S.PIECES, "there is no such way for MATCH_RECOGNIZE on Spark"),
     ("rows by key", "a stream", S.PARTITIONS, "there is no such way for MATCH_RECOGNIZE in process in a stream"),
-    ("all events", "in process", S.PARTITIONS, "there is no key: no attribute is equal in all events of a match"),
+    ("all events", "in process", S.PARTITIONS, "there is no key, for no attribute is equal in all events of a match"),
     ("all events", "in process", S.PIECES, "there is no such way for event queries in process"),
     (
         "events that are consumed",
@@ -423,9 +423,9 @@ NOT_EXACT: list[tuple[str, str, Strategy, str]] = [
         "all events",
         "a stream on Spark",
         S.BUCKETS,
-        "there is no key: no attribute is equal in all events of a match",
+        "there is no key, for no attribute is equal in all events of a match",
     ),
-    ("all rows", "a stream on Spark", S.BUCKETS, "there is no key: there is no PARTITION BY"),
+    ("all rows", "a stream on Spark", S.BUCKETS, "there is no PARTITION BY"),
     ("events by key", "a stream on Spark", S.SHARED, "there is no such way for event queries on Spark in a stream"),
 ]
 
@@ -448,8 +448,8 @@ def test_a_refusal_shows_the_pattern() -> None:
     with pytest.raises(UnsupportedQuery) as told:
         motif.match(TABLE, ALL_EVENTS, strategy="partitions")
     assert str(told.value) == (
-        'strategy="partitions" cannot answer this query exactly: there is no key: no attribute is equal in all events '
-        "of a match (line 2, column 6)\n"
+        'strategy="partitions" cannot answer this query exactly: there is no key, for no attribute is equal in all '
+        "events of a match (line 2, column 6)\n"
         "    |\n"
         "  2 | FROM SEQ(A a; B b) WITHIN 9 s\n"
         "    |      ^^^^^^^^^^^^^\n"

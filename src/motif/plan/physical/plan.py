@@ -212,6 +212,8 @@ def changes(before: PhysicalPlan, after: PhysicalPlan) -> tuple[Change, ...]:
 def _shown(value: Any) -> str:
     if isinstance(value, tuple) and value and isinstance(value[0], Order):
         return "; ".join(", ".join(order.variables) for order in value)
+    if value == ():
+        return "open"
     return "as many as pay" if value is None else str(value)
 
 
