@@ -8,6 +8,7 @@ import random
 from typing import Any
 
 import duckdb
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -338,3 +339,21 @@ def test_a_row_that_is_read_fails_with_its_place() -> None:
 def test_case_decides_what_is_computed() -> None:
     found = measured("CASE WHEN A.v > 99 THEN SUM(CAST(B.s AS INTEGER)) END AS x", define="A AS v < 9")
     assert [row["x"] for row in found] == [None]
+
+
+@pytest.mark.parametrize(
+    "measure",
+    ["median(A.x)", "CASE WHEN LAST(A.x) % 2 IN (SELECT v FROM odd) THEN LAST(A.x) ELSE LAST(A.x) END"],
+    ids=["an aggregate of the host", "a sub-query"],
+)
+def test_many_matches_keep_what_was_computed_for_them(measure: str) -> None:
+    """DuckDB makes joins of both, which give rows as its threads are done with them."""
+    count = 20_000
+    rows = pa.table({"k": np.arange(count) // 2, "t": np.arange(count), "x": np.arange(count) // 2})
+    found = motif.sql(
+        f"""SELECT * FROM rows MATCH_RECOGNIZE (PARTITION BY k ORDER BY t
+            MEASURES LAST(A.x) AS own, {measure} AS computed PATTERN (A A) DEFINE A AS x >= 0)""",
+        tables={"rows": rows, "odd": pa.table({"v": [1]})},
+    )
+    assert found.num_rows == count // 2
+    assert found["own"].to_pylist() == found["computed"].to_pylist()

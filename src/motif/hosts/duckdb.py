@@ -8,9 +8,11 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar
 
+import numpy as np
 import pyarrow as pa
 
 from motif.engine.analysis import Analysis
+from motif.engine.arrays import flat, taken
 from motif.engine.budget import Budget
 from motif.engine.execution import Execution
 from motif.engine.ledger import SILENT
@@ -32,7 +34,7 @@ from motif.hosts.given import Lookup, finished, given_column, given_in_file
 from motif.hosts.given_leaves import given_leaf
 from motif.hosts.kept_plans import kept, text_key
 from motif.hosts.prefetch import ahead
-from motif.ir.expr import Column, Expr
+from motif.ir.expr import Column, Expr, SubQuery, walk
 from motif.ir.query import RowQuery
 from motif.ir.render import render_row_sql
 from motif.ir.types import Schema, Type
@@ -55,6 +57,8 @@ from motif.plan.unmet import MOST_VALUES, row_tests, tell_of_rows, tell_unmet
 
 LEAVES = "__motif_leaves"
 """The table of what the engine returned."""
+_ROW = "__motif_row"
+"""The number of a row, where DuckDB might bring it to another place."""
 _VERDICTS = {"cannot contain aggregates": Verdict.AGGREGATE, "UNNEST": Verdict.ROWS}
 """By what DuckDB says of an expression that it does not take in WHERE."""
 
@@ -380,8 +384,27 @@ def _scalars(
     found = None if local is None else local.without_host(leaves)
     if found is not None:
         return found
-    with source.database.lent(LEAVES, leaves), user_errors(program.query.source, program):
-        return source.database.table(_items_sql(program, _computed(program), LEAVES), budget)
+    computed = _computed(program)
+    if not _loses_order(program, computed):
+        with source.database.lent(LEAVES, leaves), user_errors(program.query.source, program):
+            return source.database.table(_items_sql(program, computed, LEAVES), budget)
+    numbered = leaves.append_column(_ROW, pa.array(np.arange(leaves.num_rows)))
+    with source.database.lent(LEAVES, numbered), user_errors(program.query.source, program):
+        asked = _items_sql(program, [*computed, (_ROW, Column(_ROW))], LEAVES)
+        return _in_order(source.database.table(asked, budget))
+
+
+def _loses_order(program: Planned, computed: Sequence[tuple[str, Expr]]) -> bool:
+    """Whether DuckDB may give rows in another order: it makes joins of queries inside of others, on many threads."""
+    inner = (isinstance(node, SubQuery) for _, expr in computed for node in walk(expr))
+    return bool(program.outputs.grouped) or any(inner)
+
+
+def _in_order(found: pa.Table) -> pa.Table:
+    """What was computed for numbered rows, in their order."""
+    numbers = flat(found.column(_ROW)).to_numpy()
+    found = found.drop_columns([_ROW])
+    return found if (numbers[1:] > numbers[:-1]).all() else taken(found, np.argsort(numbers))
 
 
 def _computed(program: Planned) -> list[tuple[str, Expr]]:

@@ -183,11 +183,13 @@ def as_listed(wanted: Answer, got: Sequence[Listed], read: Sequence[str], keys: 
     for one in got:
         ids.setdefault(one.shown, []).append(one.match_id)
     places, time = [read.index(key.name) for key in keys if isinstance(key, Column)], read.index("ts")
+    # Of a key that the host computes of several columns, only the result tells.
+    computed = {one.shown: one.key for one in got} if len(places) < len(keys) else {}
     found = []
     for match in wanted:
         events = [event for bound in match if bound is not None for event in _events_of(bound)]
         own = ids.get(match) or [0]
-        key = tuple(events[0][place] for place in places)
+        key = computed.get(match) or tuple(events[0][place] for place in places)
         found.append(Listed(max(event[time] for event in events), key, own.pop(0) if own[1:] else own[0], match))
     return in_result_order(found)
 
