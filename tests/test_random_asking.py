@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 from motif.engine.answers import Enough
+from motif.engine.execution import Execution
 from motif.engine.session import Session
 from motif.engine.told import FAILED, FALSE, NULL, TRUE, Told
 from motif.errors import MotifError, QueryDataError, UnsupportedQuery
@@ -81,7 +82,8 @@ def by_rounds(program: Program, source: duckdb.DuckSource, rng: random.Random) -
 
 def searched(program: Program, told: list[Told], rows: pa.Table, size: int) -> pa.Table:
     asks = tuple(replace(asked, answers=each) for asked, each in zip(program.asks, told, strict=True))
-    session = Session(replace(program, asks=asks), compiled=False, run_rows=size)
+    asking = replace(program, asks=asks)
+    session = Session(asking, Execution.of(asking, replace(PLAIN, run_rows=size)))
     parts = list(session.feed(rows.slice(0, 0)))
     for start in range(0, rows.num_rows, size):
         parts += session.feed(rows.slice(start, size))
