@@ -79,6 +79,7 @@ class Case:
 
 def row_case(spark: SparkSession, number: int, rng: random.Random, live: LiveOptions) -> Case:
     from motif.hosts.spark import batch
+    from motif.hosts.spark.plans import stream_plan
     from motif.hosts.spark.stream import Chain
 
     text = by_time(generate.random_clause(rng), rng)
@@ -87,7 +88,9 @@ def row_case(spark: SparkSession, number: int, rng: random.Random, live: LiveOpt
 
     def stage(frame: DataFrame) -> Stage:
         source = batch.SparkSource(frame)
-        return Chain(live).stage(plan(query, source), source, Functions({}), ("match",))
+        program = plan(query, source)
+        chosen = stream_plan(program, source, buckets=live.buckets)
+        return Chain(live).stage(program, source, Functions({}), chosen, ("match",))
 
     return Case(number, text, rows, lambda frame: batch.match_frame(frame, query), stage)
 
@@ -105,6 +108,7 @@ def by_time(clause: str, rng: random.Random) -> str:
 def event_case(spark: SparkSession, number: int, rng: random.Random, live: LiveOptions) -> Case:
     from motif.hosts.spark.batch import SparkSource
     from motif.hosts.spark.events import run_program
+    from motif.hosts.spark.plans import stream_plan
     from motif.hosts.spark.stream import Chain
     from motif.plan.events.planner import plan_events
 
@@ -116,7 +120,9 @@ def event_case(spark: SparkSession, number: int, rng: random.Random, live: LiveO
         return with_hidden_key(plan_events(query, SparkSource(frame), Stream()), STREAM)
 
     def stage(frame: DataFrame) -> Stage:
-        return Chain(live).stage(program(frame), SparkSource(frame), Functions({}), ("match",))
+        planned, source = program(frame), SparkSource(frame)
+        chosen = stream_plan(planned, source, buckets=live.buckets)
+        return Chain(live).stage(planned, source, Functions({}), chosen, ("match",))
 
     return Case(
         number,

@@ -168,7 +168,7 @@ def test_several_inputs(spark: SparkSession) -> None:
     with pytest.raises(QueryBindError, match="there is no input Bee"):
         motif.match(frames, "SELECT a.x FROM Bee SEQ(A a; A b) WITHIN 10 s")
     frames["Rest"] = frames["Rest"].withColumn("k", frames["Rest"]["k"].cast("string"))
-    with pytest.raises(QueryBindError, match="column k is string in Rest and bigint in A"):
+    with pytest.raises(QueryBindError, match="column k is string in Rest and integer in A"):
         motif.match(frames, "SELECT a.x FROM SEQ(A a; B b) WITHIN 10 s")
     with pytest.raises(MotifError, match="Rest is a Table"):
         motif.match({**frames, "Rest": inputs["Rest"]}, "SELECT a.x FROM SEQ(A a; B b) WITHIN 10 s")
