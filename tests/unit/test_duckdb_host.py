@@ -17,7 +17,7 @@ from duckdb import FatalException
 
 import motif
 from motif import api
-from motif.hosts import duckdb_database
+from motif.hosts import duckdb_database, kept_plans
 from motif.hosts.duckdb import match_table
 from motif.hosts.duckdb_database import Database
 from motif.hosts.duckdb_refused import Refused
@@ -102,6 +102,7 @@ def _counted(path: str) -> list[dict[str, int]]:
 
 
 def test_databases_are_kept_and_those_of_long_ago_are_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kept_plans, "SETTLED_SECONDS", 3600.0)  # files stay new, however long this takes
     monkeypatch.setattr(duckdb_database, "_INSTANCES", {})
     paths = [_write(tmp_path / str(number), number + 1) for number in range(6)]
     for _ in range(2):
