@@ -22,6 +22,7 @@ from motif.engine.order import crossing
 from motif.errors import QueryDataError, UnsupportedQuery
 from motif.hosts.duckdb import DuckSource
 from motif.hosts.duckdb_database import Database, quoted
+from motif.hosts.spark.batch import match_frame
 from motif.ir.expr import Column
 from motif.plan.planner import plan
 from motif.plan.program import Program
@@ -31,9 +32,6 @@ from motif.testing.generate import random_example
 from motif.testing.random_expr import SUB_QUERIES
 from motif.testing.reference import match_rows
 from motif.testing.tables import to_arrow
-
-pytest.importorskip("pyspark")
-from motif.hosts.spark.batch import match_frame
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -16,6 +16,8 @@ from event_frames import in_some_order, together
 import motif
 from motif.errors import LimitExceeded, QueryBindError, QueryDataError, UnsupportedQuery
 from motif.hosts import duckdb
+from motif.hosts.spark import batch, events, stream
+from motif.ir.render_event import render_events
 from motif.lang.statement import parse_clause
 from motif.options import LiveOptions, parsed_queries
 from motif.plan.events.program import Stream
@@ -23,10 +25,6 @@ from motif.plan.physical.plan import PhysicalPlan, Strategy
 from motif.testing.event_generate import COLUMNS, random_event_query, random_stream
 from motif.testing.generate import random_example
 from motif.testing.tables import to_arrow
-
-pytest.importorskip("pyspark")
-from motif.hosts.spark import batch, events, stream
-from motif.ir.render_event import render_events
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
