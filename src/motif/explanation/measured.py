@@ -13,8 +13,8 @@ from motif.plan.physical.text import Step
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_NAMES = {Work.MATCH: "matches"}
-"""What a step gives, where these are not rows."""
+_NAMES = {Work.MATCH: ("match", "matches")}
+"""What a step gives, one and several, where these are not rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,8 @@ def _text(one: Counted) -> str:
     if one.rows_in is not None:
         parts.append(f"{one.rows_in:,} in")
     if one.rows_out is not None:
-        parts.append(f"{one.rows_out:,} {_NAMES.get(one.work, 'rows')}" + (" out" if one.rows_in is not None else ""))
+        name = _NAMES.get(one.work, ("row", "rows"))[one.rows_out != 1]
+        parts.append(f"{one.rows_out:,} {name}" + (" out" if one.rows_in is not None else ""))
     if one.bytes is not None:
         parts.append(size_text(one.bytes))
     if one.tried is not None:

@@ -1,4 +1,4 @@
-"""Every constant that a choice depends on: what it counts, and what was measured to set it.
+"""The constants that plans are chosen by: what each counts, and what was measured to set it.
 
 They weigh one exact way against another: a wrong one makes a query slower, never its answer another one. `COSTS` was
 measured on two cores with ten million rows and less; pass another `Costs` to try a plan that it would not choose.
